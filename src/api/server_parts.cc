@@ -74,6 +74,19 @@ Status ServerParts::allow(const http::Request& request, const Route& route,
       version.substr(0, 2) != "1." && version != "1")
     return Error{ErrorCode::Unsupported, "OJS-Version '" + std::string(version) +
                                              "' is not supported; this server speaks 1.0"};
+  return check_key(request, route);
+}
+
+Status ServerParts::check_key(const http::Request& request, const Route& route) const {
+  const bool answers_itself = route.pattern == "/metrics";
+  if (knows_keys_ && !knows_keys_()) {
+    if (!answers_itself) return ok_status();
+    return Error{ErrorCode::Unavailable, "this node serves no partition, so it knows no keys"};
+  }
+  if (config_.needs_key && !keys_.needed())
+    return Error{ErrorCode::Forbidden,
+                 "without an API key a server answers on loopback only; make one with 'pawl keys "
+                 "create', or start all nodes with --no-auth"};
   return keys_.check(request.header("authorization"), route.scope);
 }
 

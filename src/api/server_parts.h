@@ -40,6 +40,7 @@ struct AppConfig {
   std::string data_dir;
   uint16_t partitions = 1;  // of the server, or of the cluster that it is a node of
   bool in_cluster = false;  // partitions come and go while it serves
+  bool needs_key = false;   // while there is no key, every call is refused
   int64_t visibility_default_ms = 1'800'000;
   size_t batch_jobs_max = 100'000;
   size_t fetch_count_max = 1'000;
@@ -92,6 +93,9 @@ class ServerParts {
   // Without it this server is alone. Before serving.
   void use_cluster(ClusterAccess access) { cluster_ = std::move(access); }
   const ClusterAccess& cluster() const { return cluster_; }
+  // Keys are known where a partition is served. False: whoever decides a call checks its key; this
+  // node only passes it on. Without it they are always known. Before serving.
+  void use_knows_keys(std::function<bool()> knows) { knows_keys_ = std::move(knows); }
   ReaderPool& readers() { return readers_; }
   // Compiles definitions, schemas and workflows: alternates between clients (by key, or by address
   // while no key is needed), few at a time, at low priority.
@@ -110,6 +114,7 @@ class ServerParts {
 
  private:
   Status allow(const http::Request& request, const Route& route, bool from_known_origin) const;
+  Status check_key(const http::Request& request, const Route& route) const;
 
   const AppConfig config_;
   Clock& clock_;
@@ -124,6 +129,7 @@ class ServerParts {
   actions::ActionRunner* actions_ = nullptr;
   const actions::Vault* vault_ = nullptr;
   ClusterAccess cluster_;
+  std::function<bool()> knows_keys_;
   ReaderPool readers_;
   // Last members, so that they stop first: their work uses the others.
   WorkPool large_calls_{{.threads = 2,

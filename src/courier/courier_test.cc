@@ -8,7 +8,9 @@
 
 #include "courier/testing/faulty_transport.h"
 #include "courier/testing/partition_world.h"
+#include "engine/waiting_task.h"
 #include "kernel/jobs/queue.h"
+#include "kernel/messages/copied_settings.h"
 #include "kernel/messages/inbox.h"
 #include "kernel/messages/outbox.h"
 #include "kernel/settings/settings.h"
@@ -168,7 +170,11 @@ TEST(Courier, EachMessageWorksOnceAndInOrderWhateverTheWayDoes) {
         if (k == 0) {
           world[0].put("s", std::to_string(i));
         } else {
-          world[k].engine.submit(push_task(typed("t", {.queue = queue, .queue_rate = i})))->wait();
+          QueueConfigured event;
+          event.queue = queue;
+          event.settings.rate_per_second = i;
+          auto share = [&](Frame& frame) { share_queue_rate(frame, event); };
+          ASSERT_TRUE(run_on_engine(*world[k].engine.engine, share, false).ok());
         }
         if (i == kRates / 2) world.restart(k);
       }

@@ -203,6 +203,13 @@ void Core::run(TaskPtr task, bool last_call, uint64_t place) {
 
 // Jobs became available: parked fetches of those queues are tried again, longest waiting first,
 // until one gets no job.
+void Core::end_waits() {
+  advance_clock();
+  try_reading([&] {
+    for (TaskPtr& task : parked_.take_all()) run(std::move(task), true);
+  });
+}
+
 void Core::wake_parked() {
   for (const RunId& run : state_.take_moved_runs()) {
     uint64_t place = 0;

@@ -82,7 +82,7 @@ class EngineLoop {
   void submit(std::vector<TaskPtr>& tasks);
 
   // Decides and commits submitted tasks, writes the rows, and ends the threads. Parked tasks are
-  // refused.
+  // decided for the last time.
   void stop();
 
   // Why tasks are refused at present, if they are.

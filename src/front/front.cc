@@ -37,9 +37,10 @@ Front::Front(api::ServerParts& server, PartitionMap& map, link::Links* links, li
     : server_(server),
       map_(map),
       links_(links),
-      passing_(server, map, links, alarm_, std::move(look)),
+      passing_(server, map, links, alarm_, look),
       desk_(server, map, passing_, links, alarm_, std::move(self)),
-      splitting_(map, passing_, desk_) {}
+      splitting_(map, passing_, desk_),
+      look_(std::move(look)) {}
 
 // What the alarm and the pool call uses the other members.
 Front::~Front() {
@@ -190,10 +191,26 @@ bool Front::deliver(uint16_t partition, uint64_t epoch, uint8_t hops, http::Requ
   return true;
 }
 
+void Front::tell_peers_to_look() {
+  for (const link::Peer& peer : map_.peers()) {
+    link::Passed hint{.partition = kWholeNode, .hops = 1};
+    hint.request.method = "POST";
+    hint.request.target = std::string(kLookPath);
+    // It may be lost: they look by themselves now and then.
+    links_->call({peer, std::move(hint), std::make_shared<AnswerTo>([](http::Response&&) {}),
+                  [](link::LinkFailure) {}});
+  }
+}
+
 bool Front::deliver_to_node(http::Request&& request, http::Responder responder) {
   if (request.path == kHintPath) {
     desk_.hinted(std::string(request.body),
                  std::string(request.header("pawl-hinting-incarnation")));
+    responder.respond({.status = 204});
+    return true;
+  }
+  if (request.path == kLookPath) {
+    if (look_) look_();
     responder.respond({.status = 204});
     return true;
   }

@@ -36,6 +36,8 @@ class Front {
   FetchDesk& desk() { return desk_; }
   Passing& passing() { return passing_; }
   Alarm& alarm() { return alarm_; }
+  // A partition is free: the others need not wait for their next look to take it.
+  void tell_peers_to_look();
   // Ends all waits; afterwards fetches do not wait.
   void begin_drain();
 
@@ -64,6 +66,7 @@ class Front {
   FetchDesk desk_;
   Splitting splitting_;
   QueueHeat heat_;
+  const std::function<void()> look_;
   std::atomic<uint64_t> turn_{0};
   WorkPool merges_{{.threads = 2, .waiting_max = 4096, .name = "merged answers"}};
 };

@@ -1,10 +1,27 @@
 #include "front/partition_map.h"
 
 #include <algorithm>
+#include <future>
 #include <mutex>
 #include <utility>
 
 namespace pawl::front {
+namespace {
+
+// Says when the last one who holds it has let go.
+struct Door {
+  std::promise<void> closed;
+};
+
+std::shared_ptr<void> make_door() {
+  return std::shared_ptr<Door>(new Door, [](Door* door) {
+    std::promise<void> closed = std::move(door->closed);
+    delete door;
+    closed.set_value();
+  });
+}
+
+}  // namespace
 
 void PartitionMap::serve_here(uint16_t partition, uint64_t epoch, api::App& app) {
   std::vector<std::function<void()>> waiting;
@@ -12,6 +29,7 @@ void PartitionMap::serve_here(uint16_t partition, uint64_t epoch, api::App& app)
     std::unique_lock lock(mutex_);
     Entry& entry = entries_[partition];
     entry.app = &app;
+    entry.door = make_door();
     entry.epoch = epoch;
     entry.elsewhere.reset();
     waiting = std::exchange(entry.waiting, {});
@@ -20,8 +38,16 @@ void PartitionMap::serve_here(uint16_t partition, uint64_t epoch, api::App& app)
 }
 
 void PartitionMap::end_here(uint16_t partition) {
-  std::unique_lock lock(mutex_);
-  entries_[partition].app = nullptr;
+  std::shared_ptr<void> door;
+  {
+    std::unique_lock lock(mutex_);
+    entries_[partition].app = nullptr;
+    door = std::exchange(entries_[partition].door, nullptr);
+  }
+  if (door == nullptr) return;
+  auto closed = std::static_pointer_cast<Door>(door)->closed.get_future();
+  door.reset();
+  closed.wait();
 }
 
 void PartitionMap::note_others(const std::vector<std::optional<Elsewhere>>& others) {
@@ -41,7 +67,7 @@ void PartitionMap::note_others(const std::vector<std::optional<Elsewhere>>& othe
 Server PartitionMap::find(uint16_t partition) const {
   std::shared_lock lock(mutex_);
   const Entry& entry = entries_[partition];
-  if (entry.app != nullptr) return {{entry.app, entry.app->ticket()}, std::nullopt, entry.epoch};
+  if (entry.app != nullptr) return {{entry.app, entry.door}, std::nullopt, entry.epoch};
   if (entry.elsewhere) return {{}, entry.elsewhere->peer, entry.elsewhere->epoch};
   return {};
 }
@@ -51,7 +77,7 @@ std::vector<std::pair<uint16_t, Here>> PartitionMap::all_here() const {
   std::vector<std::pair<uint16_t, Here>> all;
   for (size_t k = 0; k < entries_.size(); ++k)
     if (api::App* app = entries_[k].app)
-      all.emplace_back(static_cast<uint16_t>(k), Here{app, app->ticket()});
+      all.emplace_back(static_cast<uint16_t>(k), Here{app, entries_[k].door});
   return all;
 }
 
@@ -66,7 +92,7 @@ std::optional<std::pair<uint16_t, Here>> PartitionMap::any_here(uint64_t choice)
   for (size_t i = 0; i < count; ++i) {
     const size_t k = (choice + i) % count;
     if (api::App* app = entries_[k].app)
-      return std::pair(static_cast<uint16_t>(k), Here{app, app->ticket()});
+      return std::pair(static_cast<uint16_t>(k), Here{app, entries_[k].door});
   }
   return std::nullopt;
 }

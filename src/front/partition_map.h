@@ -1,8 +1,8 @@
 // PartitionMap: who serves each partition now, as this node knows it: an App of this process,
 // another node, or nobody yet.
 //
-// A partition that is served here may be given up at any time: whoever uses its App holds Here,
-// which App::settle() waits for.
+// A partition that is served here may be given up at any time: whoever hands something to its App
+// holds Here meanwhile, which end_here() waits for. Answers may come later.
 //
 // Thread: any.
 #pragma once
@@ -22,7 +22,7 @@ namespace pawl::front {
 
 struct Here {
   api::App* app = nullptr;
-  std::shared_ptr<void> under_way;
+  std::shared_ptr<void> entered;
 
   explicit operator bool() const { return app != nullptr; }
 };
@@ -42,6 +42,7 @@ class PartitionMap {
 
   // --- told by who takes and gives up partitions
   void serve_here(uint16_t partition, uint64_t epoch, api::App& app);
+  // Waits for those who are handing something to it. Not by one of them.
   void end_here(uint16_t partition);
   struct Elsewhere {
     link::Peer peer;
@@ -67,7 +68,8 @@ class PartitionMap {
  private:
   struct Entry {
     api::App* app = nullptr;
-    uint64_t epoch = 0;  // of app
+    std::shared_ptr<void> door;  // that those who enter hold, too
+    uint64_t epoch = 0;          // of app
     std::optional<Elsewhere> elsewhere;
     std::vector<std::function<void()>> waiting;
   };

@@ -64,7 +64,7 @@ void take_messages_here(const Here& here, const http::Request& request, http::Re
       [app](Frame& frame, DocKind kind, const std::string& key) {
         app->setting_copied(frame, kind, key);
       },
-      [sink, under_way = here.under_way](Result<std::string> answer) {
+      [sink, under_way = app->ticket()](Result<std::string> answer) {
         sink->answer(answer.ok() ? http::Response{.status = 200, .body = std::move(*answer)}
                                  : http::Response{.status = 503, .body = answer.error().message});
       });

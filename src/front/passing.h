@@ -37,6 +37,9 @@ http::RequestParts parts_of(const http::Request& request);
 // Where a partition takes the messages of another one (courier/courier.h); the body is a batch.
 inline constexpr std::string_view kMessagesPath = "/v1/internal/messages";
 
+// Where a node tells another one that a partition may be free.
+inline constexpr std::string_view kLookPath = "/v1/internal/look";
+
 class Passing {
  public:
   // `links`: null on a server that is alone. `look`: reads anew who serves what, soon.

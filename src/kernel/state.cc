@@ -203,6 +203,12 @@ JobId State::each_job(const JobId& from, bool newest_first, size_t scan_max,
   return stopped ? JobId() : go_on;
 }
 
+JobId State::each_job_here(const JobId& from, bool newest_first, size_t scan_max,
+                           FunctionRef<bool(const Job&)> visit) const {
+  return each_job(from, newest_first, scan_max,
+                  [&](const Job& job) { return job.is_elsewhere() || visit(job); });
+}
+
 JobId State::each_dead(const JobId& from, size_t scan_max,
                        FunctionRef<bool(const Job&)> visit) const {
   std::set<JobId> ids;

@@ -2,8 +2,6 @@
 
 #include <utility>
 
-#include "link/wire.h"
-
 namespace pawl::link {
 namespace {
 
@@ -35,10 +33,11 @@ class CallSink : public http::AnswerSink {
 
 }  // namespace
 
-Answers::Answers(http::Responder responder, std::string header, size_t calls,
-                 size_t stream_bytes_max)
+Answers::Answers(const DoorConfig& config, http::Responder responder, std::string header,
+                 size_t calls)
     : header_(std::move(header)),
-      stream_bytes_max_(stream_bytes_max),
+      stream_bytes_max_(config.stream_bytes_max),
+      may_answer_(config.may_answer),
       responder_(std::move(responder)),
       waiting_(calls),
       calls_(calls) {}
@@ -100,15 +99,16 @@ void Answers::handed_over() {
   flush();
 }
 
-void Answers::not_mine(uint32_t number) {
+void Answers::decline(uint32_t number, FrameKind kind) {
   std::function<void()> watch;
   const std::lock_guard lock(mutex_);
   if (!end_call(number, watch)) return;
-  put(frame_head(FrameKind::NotMine, number, 0), {});
+  put(frame_head(kind, number, 0), {});
   flush();
 }
 
 void Answers::answer(uint32_t number, http::Response&& response) {
+  if (may_answer_ && !may_answer_()) return decline(number, FrameKind::Unknown);
   std::function<void()> watch;
   const std::lock_guard lock(mutex_);
   if (!end_call(number, watch)) return;

@@ -17,19 +17,21 @@
 
 #include "http/answer_sink.h"
 #include "http/responder.h"
+#include "link/link_door.h"
+#include "link/wire.h"
 
 namespace pawl::link {
 
 class Answers : public std::enable_shared_from_this<Answers> {
  public:
   // `header`: the value of kLinkHeader.
-  Answers(http::Responder responder, std::string header, size_t calls, size_t stream_bytes_max);
+  Answers(const DoorConfig& config, http::Responder responder, std::string header, size_t calls);
 
   void watch();        // once, at first
   void handed_over();  // once, when all calls were handed on
   std::shared_ptr<http::AnswerSink> sink(uint32_t number);
 
-  void not_mine(uint32_t number);
+  void decline(uint32_t number, FrameKind kind);  // NotMine or Unknown
   void answer(uint32_t number, http::Response&& response);
   void begin_stream(uint32_t number, http::Response&& head);
   bool write(uint32_t number, std::string_view chunk);
@@ -52,6 +54,7 @@ class Answers : public std::enable_shared_from_this<Answers> {
 
   const std::string header_;
   const size_t stream_bytes_max_;
+  const std::function<bool()> may_answer_;
   std::atomic<bool> gone_{false};
   mutable std::mutex mutex_;
   // All below is guarded by mutex_.

@@ -13,8 +13,10 @@ namespace pawl::link {
 namespace {
 
 constexpr size_t kLineReadBytesPerRound = 1024 * 1024;  // then other lines get their turn
-constexpr size_t kRefusalBytesMax = 4 * 1024;           // of its text
+constexpr size_t kRefusalBytesMax = 256;                // of its text
 constexpr size_t kKeptForAgainBytesMax = 256 * 1024;    // of a batch on a line that was used before
+
+bool unprintable(char c) { return c < ' ' || c > '~'; }
 
 }  // namespace
 
@@ -191,6 +193,7 @@ bool Line::judge_head() {
 bool Line::take_content() {
   if (response_.status() != 200) {
     if (content_.size() > kRefusalBytesMax) content_.resize(kRefusalBytesMax);
+    std::replace_if(content_.begin(), content_.end(), unprintable, '?');
     return true;
   }
   const bool good = frames_.feed(content_, [&](Frame&& frame) { take_frame(std::move(frame)); });
@@ -206,6 +209,8 @@ void Line::take_frame(Frame&& frame) {
       return call.answer(std::move(frame.response), *context_.counters);
     case FrameKind::NotMine:
       return call.fail(LinkFailure::NotMine, *context_.counters);
+    case FrameKind::Unknown:
+      return call.fail(LinkFailure::Unknown, *context_.counters);
     case FrameKind::StreamHead: {
       const std::string first = std::exchange(frame.response.body, {});
       call.begin_stream(std::move(frame.response));

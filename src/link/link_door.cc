@@ -17,20 +17,30 @@ std::string host_of(std::string_view peer) { return std::string(peer.substr(0, p
 LinkDoor::LinkDoor(DoorConfig config, Deliver deliver)
     : config_(std::move(config)), deliver_(std::move(deliver)), seal_(config_.key) {}
 
+http::Verdict LinkDoor::judge(const http::Request& request) {
+  http::Verdict verdict;
+  verdict.wraps_requests = true;
+  const auto header = read_sealed_header(request.header(kLinkHeader));
+  const std::string ticket =
+      header ? seal_.ticket_of(*header, request.header("content-length")) : std::string();
+  if (!header || !equal_in_constant_time(header->ticket, ticket))
+    verdict.answer = wrong_key(request);
+  return verdict;
+}
+
+http::Response LinkDoor::wrong_key(const http::Request& request) {
+  warnings_.add("a batch from " + host_of(request.peer) +
+                " was refused: it was not made with this cluster's key");
+  return refusal({401, "unauthenticated", "this is for nodes with the cluster's key"}, {});
+}
+
 void LinkDoor::serve(http::Request&& request, http::Responder responder) {
   const auto header = read_sealed_header(request.header(kLinkHeader));
-  if (!header ||
-      !equal_in_constant_time(header->seal, seal_.mac_of(header->version, request.body))) {
-    warnings_.add("a batch from " + host_of(request.peer) +
-                  " was refused: it was not made with this cluster's key");
-    return refuse({401, "unauthenticated", "this is for nodes with the cluster's key"},
-                  std::move(responder), {});
-  }
+  if (!header || !equal_in_constant_time(header->seal, seal_.mac_of(header->version, request.body)))
+    return responder.respond(wrong_key(request));
   const std::string proof = sealed_header(config_.versions.highest,
                                           seal_.proof_of(config_.versions.highest, header->seal));
-  const auto refuse_it = [&](const Refusal& refusal) {
-    refuse(refusal, std::move(responder), proof);
-  };
+  const auto refuse_it = [&](const Refusal& reason) { responder.respond(refusal(reason, proof)); };
   if (!config_.versions.speak(header->version)) {
     return refuse_it({426, "link_version",
                       "this node speaks the link versions " +
@@ -54,8 +64,8 @@ void LinkDoor::serve(http::Request&& request, http::Responder responder) {
 void LinkDoor::take(const Batch& batch, http::Responder responder, std::string proof) {
   batches_.fetch_add(1, std::memory_order_relaxed);
   calls_.fetch_add(batch.calls.size(), std::memory_order_relaxed);
-  const auto answers = std::make_shared<Answers>(std::move(responder), std::move(proof),
-                                                 batch.calls.size(), config_.stream_bytes_max);
+  const auto answers = std::make_shared<Answers>(config_, std::move(responder), std::move(proof),
+                                                 batch.calls.size());
   answers->watch();
   for (uint32_t number = 0; number < batch.calls.size(); ++number) {
     const BatchedCall& call = batch.calls[number];
@@ -65,23 +75,23 @@ void LinkDoor::take(const Batch& batch, http::Responder responder, std::string p
       continue;
     }
     not_mine_.fetch_add(1, std::memory_order_relaxed);
-    answers->not_mine(number);
+    answers->decline(number, FrameKind::NotMine);
   }
   answers->handed_over();
 }
 
-void LinkDoor::refuse(const Refusal& refusal, http::Responder responder, const std::string& proof) {
+http::Response LinkDoor::refusal(const Refusal& reason, const std::string& proof) {
   refused_.fetch_add(1, std::memory_order_relaxed);
   http::Response response;
-  response.status = refusal.status;
+  response.status = reason.status;
   response.content_type = "application/json";
   if (!proof.empty()) response.headers.emplace_back(kLinkHeader, proof);
   response.body.append(R"({"error":{"code":")")
-      .append(refusal.code)
+      .append(reason.code)
       .append(R"(","message":")")
-      .append(refusal.message)
+      .append(reason.message)
       .append(R"("}})");
-  responder.respond(std::move(response));
+  return response;
 }
 
 DoorStats LinkDoor::stats() const {

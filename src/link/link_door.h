@@ -3,16 +3,15 @@
 //
 // A batch is refused whole, and nothing of it was done, if its MAC is wrong (401, counted as a
 // warning), its version is not spoken (426), it is meant for another process (412), it came before
-// (409), or it cannot be read (400). API keys play no role here: the route must be reached without.
+// (409), or it cannot be read (400). API keys play no role here: the server's judge leaves
+// kLinkPath to judge().
 //
-// The server needs ServerConfig::wrapping_bytes_max = kWrappingBytesMax, and a judge that says
-// Verdict::wraps_requests for kLinkPath. Answers may be as large as any (Stream::write_answer). A
-// stream is cut when more than stream_bytes_max of it wait for a sender that reads too slowly.
+// The server needs ServerConfig::wrapping_bytes_max = kWrappingBytesMax. Answers may be as large as
+// any (Stream::write_answer). A stream is cut when more than stream_bytes_max of it wait for a
+// sender that reads too slowly.
 //
-// What ServerConfig::may_answer forbids becomes an unknown outcome at the sender, for answers that
-// leave in one piece; a handler of several partitions decides that itself before it answers.
-//
-// Thread: serve() on any; answers come from any. The door may be destroyed before its responders.
+// Thread: judge() and serve() on any; answers come from any. The door may be destroyed before its
+// responders.
 #pragma once
 
 #include <atomic>
@@ -24,6 +23,7 @@
 
 #include "http/request.h"
 #include "http/responder.h"
+#include "http/server.h"
 #include "link/replay_guard.h"
 #include "link/seal.h"
 #include "link/warnings.h"
@@ -36,6 +36,8 @@ struct DoorConfig {
   std::string incarnation;  // of this process
   Versions versions = {};
   size_t stream_bytes_max = 1024 * 1024;
+  // As ServerConfig::may_answer: an answer that may not leave becomes LinkFailure::Unknown.
+  std::function<bool()> may_answer = {};
 };
 
 struct DoorStats {
@@ -54,6 +56,8 @@ class LinkDoor {
 
   LinkDoor(DoorConfig config, Deliver deliver);
 
+  // Of a request's head: without the cluster's key no byte of its body is taken.
+  http::Verdict judge(const http::Request& request);
   void serve(http::Request&& request, http::Responder responder);
 
   std::vector<std::string> warnings() const { return warnings_.list(); }
@@ -66,7 +70,8 @@ class LinkDoor {
     std::string message;
   };
   void take(const Batch& batch, http::Responder responder, std::string proof);
-  void refuse(const Refusal& refusal, http::Responder responder, const std::string& proof);
+  http::Response refusal(const Refusal& reason, const std::string& proof);
+  http::Response wrong_key(const http::Request& request);
 
   const DoorConfig config_;
   const Deliver deliver_;

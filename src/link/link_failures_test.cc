@@ -4,6 +4,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <future>
 
 #include "link/links.h"
@@ -195,6 +196,50 @@ TEST(LinkFailures, APeerThatMayNotAnswerAnyMore) {
   ServingNode node(http::echo, {}, {.may_answer = [] { return false; }});
   const auto from = links();
   EXPECT_EQ(call(*from, node.peer(), passed("POST", "/"))->wait(), "failed Unknown|");
+}
+
+// As well when other answers of the batch have left already.
+TEST(LinkFailures, ADoorThatMayNotAnswerAnyMore) {
+  std::atomic<bool> may_answer{true};
+  http::Parked parked;
+  ServingNode node(http::parking(parked), {.may_answer = [&] { return may_answer.load(); }});
+  const auto from = links();
+  const auto outcomes = call_many(*from, node.peer(), {"/1", "/2"});
+  parked.take("/1").respond({.body = "1"});
+  EXPECT_EQ(outcomes[0]->wait(), "answer 200 1|");
+  may_answer = false;
+  parked.take("/2").respond({.body = "2"});
+  EXPECT_EQ(outcomes[1]->wait(), "failed Unknown|");
+}
+
+TEST(LinkFailures, WhatWaitedTooLongForALineWasNotSent) {
+  RawPeer peer;
+  const auto from = links({.lines_max = 1, .answer_ms_max = 50});
+  const std::string large(kBatchBytesMax * 2 / 3, 'l');  // so that each has a batch of its own
+  std::vector<std::shared_ptr<Outcome>> outcomes;
+  std::vector<LinkCall> calls;
+  for (int i = 0; i < 2; ++i) {
+    outcomes.push_back(std::make_shared<Outcome>());
+    calls.push_back(
+        {peer.peer(), passed("POST", "/", large), outcomes.back(), outcomes.back()->failed()});
+  }
+  from->call_many(std::move(calls));
+  EXPECT_EQ(outcomes[1]->wait(), "failed NotSent|");
+  outcomes[0]->wait();
+}
+
+// Without the key, the head is refused, and the body is not waited for.
+TEST(LinkFailures, AHeadWithoutTheKeyIsRefused) {
+  ServingNode node(http::echo);
+  const auto from = links();
+  call(*from, node.peer(), passed("POST", "/"))->wait();
+  std::string stolen = node.last_batch();
+  const std::string length = "Content-Length: ";
+  stolen.insert(stolen.find(length) + length.size(), "9999");
+  http::LoopbackClient client(node.server().port());
+  client.send(stolen.substr(0, stolen.find("\r\n\r\n") + 4));
+  EXPECT_EQ(http::status_of(client.read_response()), "401");
+  EXPECT_EQ(node.door().warnings().size(), 1U);
 }
 
 TEST(LinkFailures, AnotherKeyIsRefusedAndTold) {

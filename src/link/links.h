@@ -65,8 +65,10 @@ struct LinksConfig {
   size_t sink_bytes_max = 256 * 1024;
 
   int connect_ms_max = 2'000;
-  int answer_ms_max = 30'000;  // without a byte from the peer, for calls that do not wait: Unknown
-  int idle_ms_max = 20'000;    // of an unused line; less than the peer's ServerConfig::idle_ms
+  // For calls that do not wait, without a byte from the peer: Unknown. Before a call is sent:
+  // NotSent.
+  int answer_ms_max = 30'000;
+  int idle_ms_max = 20'000;  // of an unused line; less than the peer's ServerConfig::idle_ms
 
   std::string tls_ca_file;  // PEM; for https:// peers. Empty: the system's authorities
 };

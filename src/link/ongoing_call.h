@@ -20,11 +20,12 @@ class OngoingCall {
               std::function<void(LinkFailure)> failed, uint64_t now_us)
       : passed(std::move(call)),
         waits(passed.waits),
-        bytes(passed.request.body.size()),
+        bytes(bytes_of(passed)),
         started_us_(now_us),
         sink_(std::move(sink)),
         failed_(std::move(failed)) {}
 
+  uint64_t started_us() const { return started_us_; }
   bool over() const { return sink_ == nullptr; }
   bool disconnected() const { return sink_ != nullptr && sink_->disconnected(); }
   size_t unsent() const { return streaming_ && sink_ != nullptr ? sink_->unsent() : 0; }
@@ -41,7 +42,7 @@ class OngoingCall {
 
   Passed passed;  // until it is sent
   const bool waits;
-  const size_t bytes;
+  const size_t bytes;                // in a batch
   bool cancelled = false;            // before it was sent
   Line* line = nullptr;              // on which it was sent
   std::function<void()> watch = {};  // for the sink's on_disconnect

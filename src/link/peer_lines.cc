@@ -105,6 +105,11 @@ void PeerLines::found(std::vector<sockaddr_storage> addresses) {
   mark_unsettled();
 }
 
+bool PeerLines::waited_too_long(const OngoingCall& call) const {
+  const uint64_t most_us = uint64_t{1000} * static_cast<uint64_t>(context_.config->answer_ms_max);
+  return context_.now_us > call.started_us() + most_us;
+}
+
 std::shared_ptr<OngoingCall> PeerLines::next(Calls& calls) {
   std::shared_ptr<OngoingCall> call = std::move(calls.front());
   calls.pop_front();
@@ -137,8 +142,8 @@ void PeerLines::send_queued() {
 
 Load PeerLines::load_of(std::vector<std::shared_ptr<OngoingCall>> calls, bool waits) {
   Load load;
-  size_t bytes = 1024;
-  for (const auto& call : calls) bytes += call->bytes + 1024;
+  size_t bytes = 512;
+  for (const auto& call : calls) bytes += call->bytes;
   load.body.reserve(bytes);
   append_batch_head(load.body, {.sender = context_.config->name,
                                 .sender_incarnation = context_.config->incarnation,
@@ -150,7 +155,9 @@ Load PeerLines::load_of(std::vector<std::shared_ptr<OngoingCall>> calls, bool wa
   load.head.append(target_->authority);
   load.head.append("\r\nContent-Type: application/octet-stream\r\nContent-Length: ");
   load.head.append(std::to_string(load.body.size())).append("\r\n").append(kLinkHeader);
-  load.head.append(": ").append(sealed_header(version_, load.mac)).append("\r\n\r\n");
+  load.head.append(": ").append(
+      context_.seal->request_header(version_, load.mac, load.body.size()));
+  load.head.append("\r\n\r\n");
   load.calls = std::move(calls);
   load.waits = waits;
   return load;
@@ -251,6 +258,11 @@ void PeerLines::drop() {
 }
 
 void PeerLines::check_times() {
+  for (Calls* calls : {&calm_, &waiting_}) {
+    while (!calls->empty() && waited_too_long(*calls->front())) {
+      next(*calls)->fail(LinkFailure::NotSent, *context_.counters);
+    }
+  }
   for (size_t i = lines_.size(); i-- > 0;) {
     Line& line = *lines_[i];
     line.check_times();

@@ -50,6 +50,7 @@ class PeerLines {
 
   bool reachable();
   void fail_queued(LinkFailure failure);
+  bool waited_too_long(const OngoingCall& call) const;
   std::shared_ptr<OngoingCall> next(Calls& calls);
   Load load_of(std::vector<std::shared_ptr<OngoingCall>> calls, bool waits);
   void carry(Load&& load);

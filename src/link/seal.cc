@@ -4,6 +4,7 @@
 #include <openssl/evp.h>
 #include <openssl/params.h>
 
+#include <algorithm>
 #include <array>
 
 #include "base/check.h"
@@ -64,6 +65,17 @@ std::string Seal::mac_of(uint32_t version, std::string_view body) const {
   return digest("pawl link request ", version, body);
 }
 
+std::string Seal::ticket_of(const SealedHeader& header, std::string_view body_bytes) const {
+  return digest("pawl link head ", header.version,
+                std::string(header.seal).append(" ").append(body_bytes));
+}
+
+std::string Seal::request_header(uint32_t version, std::string_view mac, size_t body_bytes) const {
+  const std::string ticket =
+      ticket_of({.version = version, .seal = mac, .ticket = {}}, std::to_string(body_bytes));
+  return sealed_header(version, mac).append(" ").append(ticket);
+}
+
 std::string Seal::proof_of(uint32_t version, std::string_view mac) const {
   return digest("pawl link answer ", version, mac);
 }
@@ -73,7 +85,10 @@ std::optional<SealedHeader> read_sealed_header(std::string_view value) {
   SealedHeader header;
   if (blank == std::string_view::npos) return std::nullopt;
   if (!read_number(value.substr(0, blank), header.version)) return std::nullopt;
-  header.seal = value.substr(blank + 1);
+  value.remove_prefix(blank + 1);
+  const size_t second = std::min(value.find(' '), value.size());
+  header.seal = value.substr(0, second);
+  header.ticket = value.substr(std::min(second + 1, value.size()));
   return header;
 }
 

@@ -45,6 +45,17 @@ void append_call(std::string& out, const Passed& call) {
   append_sized(out, call.request.body);
 }
 
+size_t bytes_of(const Passed& call) {
+  constexpr size_t kNumbersBytesMax = 128;  // and tags and lengths
+  constexpr size_t kHeaderBytesMax = 24;
+  const http::RequestParts& request = call.request;
+  size_t bytes = kNumbersBytesMax + request.method.size() + request.target.size() +
+                 request.peer.size() + request.id.size() + request.body.size();
+  for (const auto& [name, value] : request.headers)
+    bytes += kHeaderBytesMax + name.size() + value.size();
+  return bytes;
+}
+
 std::optional<Batch> read_batch(std::string_view bytes) {
   codec::Reader reader(bytes);
   Batch batch;
@@ -104,7 +115,7 @@ FrameReader::Head FrameReader::read_head(std::string_view bytes, size_t& used) {
   if (reader.failed()) return Head::Short;
   const auto code = static_cast<uint8_t>(kind.front());
   if (code < static_cast<uint8_t>(FrameKind::Answer) ||
-      code > static_cast<uint8_t>(FrameKind::NotMine))
+      code > static_cast<uint8_t>(FrameKind::Unknown))
     return Head::Bad;
   if (number >= kBatchCallsMax || body_bytes > kAnswerBytesMax) return Head::Bad;
   frame_ = Frame{.kind = static_cast<FrameKind>(code), .number = static_cast<uint32_t>(number)};

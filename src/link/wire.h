@@ -7,9 +7,9 @@
 //
 // The body of the response is a sequence of frames, each with the number of its call:
 //   kind, number, length of the body, length, AnswerHead (Answer and StreamHead only), body.
-// A call has one Answer, or one NotMine, or a StreamHead, Chunks and a StreamEnd. Frames of several
-// calls mix. Lengths and numbers are varints; the heads are records of base/codec.h, whose unknown
-// fields are skipped.
+// A call has one Answer, NotMine or Unknown, or a StreamHead, Chunks and a StreamEnd. Frames of
+// several calls mix. Lengths and numbers are varints; the heads are records of base/codec.h, whose
+// unknown fields are skipped.
 //
 // Versions: a sender begins with the lowest version that it speaks and goes on with the highest
 // that both speak, as the peer's answers tell it. A node that does not speak a batch's version
@@ -42,7 +42,7 @@ struct Versions {
 // Bytes of a batch beyond the bodies of its calls: what ServerConfig::wrapping_bytes_max must
 // allow.
 inline constexpr size_t kWrappingBytesMax = 1024 * 1024;
-// A batch of more than one call holds at most these.
+// // A batch of more than one call holds at most these, so that it fits into kWrappingBytesMax.
 inline constexpr size_t kBatchCallsMax = 256;
 inline constexpr size_t kBatchBytesMax = 512 * 1024;
 // What a node accepts of an answer; more is a fault of the peer.
@@ -115,6 +115,7 @@ struct Passed {
 
 void append_batch_head(std::string& out, const BatchHead& head);
 void append_call(std::string& out, const Passed& call);
+size_t bytes_of(const Passed& call);  // at most, as append_call() writes it
 
 // Views into the decoded bytes.
 struct BatchedCall {
@@ -129,12 +130,14 @@ struct Batch {
 std::optional<Batch> read_batch(std::string_view bytes);
 http::RequestParts parts_of(const BatchedCall& call);
 
+// Unknown: the peer may not say what came of it, see DoorConfig::may_answer.
 enum class FrameKind : uint8_t {
   Answer = 1,
   StreamHead = 2,
   Chunk = 3,
   StreamEnd = 4,
-  NotMine = 5
+  NotMine = 5,
+  Unknown = 6
 };
 
 // A frame without the bytes of its body, which follow.

@@ -139,6 +139,8 @@ void PartitionFleet::give_up(uint16_t partition, bool lost) {
     log::warning("a partition was lost to another node",
                  {{"partition", std::to_string(partition)}});
   served->stop();
+  served.reset();  // with its store, which frees it
+  if (!lost) front_->tell_peers_to_look();
 }
 
 uint64_t PartitionFleet::journal_head(uint16_t partition) {
@@ -175,15 +177,16 @@ http::RoundHandler PartitionFleet::round_handler() {
           .end_round = std::move(handler.end_round)};
 }
 
+// A node of a cluster hands its partitions over first, while it still passes requests on.
 void PartitionFleet::begin_drain() {
   server_.begin_drain();
   if (front_) front_->begin_drain();
+  if (member_ != nullptr) return member_->leave();
   std::lock_guard lock(mutex_);
   for (const auto& [id, served] : served_) served->begin_drain();
 }
 
 void PartitionFleet::stop() {
-  if (member_ != nullptr) member_->leave();
   std::map<uint16_t, std::unique_ptr<ServedPartition>> served;
   {
     std::lock_guard lock(mutex_);

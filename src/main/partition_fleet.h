@@ -34,6 +34,8 @@ class PartitionFleet : public cluster::PartitionHost {
   http::Verdict judge(http::Request& request);
   http::RoundHandler round_handler();
 
+  bool serves_any() const { return map_.any_here().has_value(); }
+
   void begin_drain();
   // Ends all: commits what was decided.
   void stop();

@@ -129,6 +129,8 @@ api::AppConfig app_config(const ServeOptions& options, uint16_t partitions, bool
   config.partitions = partitions;
   config.in_cluster = in_cluster;
   config.local_names_only = is_loopback(options.http.host);
+  // A node learns of keys only when it serves a partition, so it cannot refuse to start.
+  config.needs_key = in_cluster && !options.no_auth && !is_loopback(options.http.host);
   return config;
 }
 
@@ -173,8 +175,9 @@ int serve_fleet(const ServeOptions& options, api::ServerParts& parts, PartitionF
                 cluster::Member* member, const std::function<Status()>& begin) {
   for (const std::string& key : options.api_keys) parts.keys().add_fixed(key);
   if (Status begun = begin(); !begun.ok()) return fail_serve(begun.error());
-  if (Status allowed = check_access(options, parts.keys()); !allowed.ok())
-    return fail_serve(allowed.error());
+  if (member == nullptr)
+    if (Status allowed = check_access(options, parts.keys()); !allowed.ok())
+      return fail_serve(allowed.error());
   auto server = http::Server::start(http_config(options, member, parts, fleet),
                                     [&fleet] { return fleet.round_handler(); });
   if (!server.ok()) return fail_serve(server.error());
@@ -216,6 +219,7 @@ int serve_node(const ServeOptions& options) {
                            return it->set_draining(node, draining);
                          }});
   PartitionFleet fleet(options, parts, &*vault, member.get());
+  parts.use_knows_keys([&fleet] { return fleet.serves_any(); });
   return serve_fleet(options, parts, fleet, member.get(), [&] { return fleet.join_cluster(); });
 }
 

@@ -311,6 +311,8 @@ void tell_job_event(const journal::EventBytes& from, std::vector<OjsEvent>& out)
   if constexpr (requires(const Event& event, Told& told) { tell(event, told); }) {
     Event event;
     if (!codec::decode(from.bytes, event)) return;  // skipped; recovery refuses such a record
+    if constexpr (requires { event.elsewhere; })
+      if (event.elsewhere) return;  // told from the journal of the partition where the job is
     Told told(from, out);
     tell(event, told);
   }

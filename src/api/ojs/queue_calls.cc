@@ -139,7 +139,7 @@ struct PriorityCount {
 
   Result<bool> slice(const Frame& frame) {
     if (from.is_nil() && find_shown(frame.state(), scoped) == nullptr) return no_such_queue(scoped);
-    from = frame.state().each_job(from, false, kScanPerSlice, [&](const Job& job) {
+    from = frame.state().each_job_here(from, false, kScanPerSlice, [&](const Job& job) {
       bool waits = job.state == JobState::Available || job.state == JobState::Scheduled ||
                    job.state == JobState::Retryable || job.state == JobState::Pending;
       if (waits && job.queue->name == scoped) ++counts[job.priority];

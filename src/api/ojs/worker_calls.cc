@@ -62,7 +62,11 @@ Result<FetchRequest> parse_fetch(App& app, Fields& fields, std::string_view tena
 void render_leased(json::Writer& w, const State& state, const Job& job) {
   w.begin_object();
   render_job_members(w, job);
-  if (!job.parent.run.is_nil()) render_parent_results(w, state, job);
+  if (job.placed_by != 0) {
+    if (std::string_view around = job.spec_view().around; !around.empty()) w.raw(around);
+  } else if (!job.parent.run.is_nil()) {
+    render_parent_results(w, state, job.parent);
+  }
   w.end_object();
 }
 

@@ -114,7 +114,7 @@ struct Deregistration {
 
   Result<bool> slice(Frame& frame) {
     std::vector<JobId> held;
-    from = frame.state().each_job(from, false, kJobsScannedPerSlice, [&](const Job& job) {
+    from = frame.state().each_job_here(from, false, kJobsScannedPerSlice, [&](const Job& job) {
       if (job.state == JobState::Active && job.worker == worker) held.push_back(job.id);
       return true;
     });

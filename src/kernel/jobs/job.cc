@@ -46,6 +46,8 @@ struct JobRow {
     visit(23, "result", job.result);
     visit(24, "parent", job.parent);
     visit(25, "extras", self.extras);
+    visit(26, "placed_by", job.placed_by);
+    visit(27, "home", job.home);
   }
 };
 
@@ -67,7 +69,7 @@ RetryPolicy Job::retry_policy() const {
 
 JobPlaces Job::current_places() const {
   JobPlaces now;
-  if (forgotten) return now;
+  if (forgotten || is_elsewhere()) return now;
   switch (state) {
     case JobState::Available:
       now.ready = true;

@@ -9,6 +9,7 @@
 #include "kernel/jobs/job.h"
 #include "kernel/jobs/queue.h"
 #include "kernel/messages/copied_settings.h"
+#include "kernel/messages/placing.h"
 #include "kernel/run.h"
 #include "kernel/state.h"
 #include "plan/ojs/job_spec.h"
@@ -137,13 +138,15 @@ void create(Frame& frame, const NewJob& job, const JobId& id, int64_t scheduled_
   event.unique_key = job.unique.key;
   event.spec = job.spec;
   event.parent = job.parent;
+  event.placed_by = job.placed_by;
   frame.emit(event);
 }
 
 // Pushes an admitted job. Unique policies other than reject are applied here. The caller notifies
 // the runs of replaced jobs once all jobs exist: a run's reaction may need the same place, key or
 // id as one of them.
-Pushed push(Frame& frame, const NewJob& job, std::vector<JobId>& replaced) {
+// `here`: whatever its home is.
+Pushed push(Frame& frame, const NewJob& job, std::vector<JobId>& replaced, bool here = false) {
   int64_t scheduled_ms = job.scheduled_ms;
   if (!job.unique.key.empty() && job.unique.on_conflict != OnConflict::Reject) {
     if (const Job* existing = find_conflict(frame.state(), job.unique, frame.now_ms())) {
@@ -161,8 +164,17 @@ Pushed push(Frame& frame, const NewJob& job, std::vector<JobId>& replaced) {
       }
     }
   }
-  JobId id = job.id.is_nil() ? JobId(frame.fresh_id()) : job.id;
-  create(frame, job, id, scheduled_ms);
+  const State& state = frame.state();
+  const uint16_t home = here ? state.partition() : home_of_job(state, job);
+  const JobId id = job.id.is_nil() ? JobId(at_partition(frame.fresh_id(), home)) : job.id;
+  if (home != state.partition()) {
+    NewJob there = job;
+    there.id = id;
+    there.scheduled_ms = scheduled_ms;
+    hand_over(frame, there, home);
+  } else {
+    create(frame, job, id, scheduled_ms);
+  }
   return {id, true};
 }
 
@@ -179,6 +191,12 @@ Result<std::vector<Pushed>> push_jobs(Frame& frame, const std::vector<NewJob>& j
   return pushed;
 }
 
+Result<JobId> place_member(Frame& frame, const NewJob& job) {
+  const uint16_t home = home_of_job(frame.state(), job);
+  return home == frame.state().partition() ? place_job(frame, job)
+                                           : place_elsewhere(frame, job, home);
+}
+
 Result<JobId> place_job(Frame& frame, const NewJob& job) {
   if (!job.id.is_nil() && frame.state().find_job(job.id) != nullptr)
     return Error{ErrorCode::Duplicate, "a job with the id " + job.id.text() + " exists already"};
@@ -191,7 +209,7 @@ Result<JobId> place_job(Frame& frame, const NewJob& job) {
                    "a job with the same unique key exists: " + existing->id.text()};
   }
   std::vector<JobId> replaced;
-  JobId id = push(frame, job, replaced).id;
+  JobId id = push(frame, job, replaced, true).id;
   for (const JobId& each : replaced) job_ended(frame, each);
   return id;
 }

@@ -23,4 +23,8 @@ Result<std::vector<Pushed>> push_jobs(Frame& frame, const std::vector<NewJob>& j
 // unique policy does. Duplicate if that refuses it.
 Result<JobId> place_job(Frame& frame, const NewJob& job);
 
+// The same at the job's home, if that is another partition (kernel/messages/placing.h): then a
+// refusal comes later, as the end of the job.
+Result<JobId> place_member(Frame& frame, const NewJob& job);
+
 }  // namespace pawl

@@ -37,6 +37,8 @@ bool is_copied(DocKind kind, std::string_view key) {
     case DocKind::WorldItem:
     case DocKind::Outbox:
     case DocKind::Mail:
+    case DocKind::Elsewhere:
+    case DocKind::Unwanted:
       return false;
   }
   return false;

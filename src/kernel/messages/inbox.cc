@@ -5,7 +5,9 @@
 #include "kernel/frame.h"
 #include "kernel/messages/copied_settings.h"
 #include "kernel/messages/mail.h"
+#include "kernel/messages/placing.h"
 #include "kernel/state.h"
+#include "plan/ojs/job_spec.h"
 
 namespace pawl {
 namespace {
@@ -36,6 +38,16 @@ Status take_next(Frame& frame, const MessageHead& head, const Message& message) 
       return do_work<LimitConfigured>(frame, head, message, take_copied_limit);
     case MessageKind::QueueRate:
       return do_work<SharedQueueRate>(frame, head, message, take_queue_rate);
+    case MessageKind::Place:
+      return do_work<NewJob>(frame, head, message, take_placed);
+    case MessageKind::Began:
+      return do_work<MemberBegan>(frame, head, message, take_began);
+    case MessageKind::Ended:
+      return do_work<MemberEnded>(frame, head, message, take_ended);
+    case MessageKind::Cancel:
+      return do_work<MemberCancelled>(frame, head, message, take_cancelled);
+    case MessageKind::Revive:
+      return do_work<MemberRevived>(frame, head, message, take_revived);
   }
   return Error{ErrorCode::Corrupt, "message " + std::to_string(head.number) + " of partition " +
                                        std::to_string(head.from) + " has an unknown kind (" +

@@ -25,6 +25,11 @@ enum class MessageKind : uint8_t {
   QueueConfigured = 3,  // QueueConfigured
   LimitConfigured = 4,  // LimitConfigured
   QueueRate = 5,        // SharedQueueRate, to partition 0
+  Place = 6,            // NewJob: a job whose home is the receiver, see placing.h
+  Began = 7,            // MemberBegan
+  Ended = 8,            // MemberEnded
+  Cancel = 9,           // MemberCancelled
+  Revive = 10,          // MemberRevived
 };
 
 struct Message {

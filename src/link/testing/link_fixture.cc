@@ -154,10 +154,8 @@ ServingNode::ServingNode(http::Handler handler, DoorConfig config, http::ServerC
               return true;
             }) {
   server.wrapping_bytes_max = kWrappingBytesMax;
-  server.judge = [](http::Request& request) {
-    http::Verdict verdict;
-    verdict.wraps_requests = request.path == kLinkPath;
-    return verdict;
+  server.judge = [this](http::Request& request) {
+    return request.path == kLinkPath ? door_.judge(request) : http::Verdict{};
   };
   server_ =
       http::serve(std::move(server), [this](http::Request&& request, http::Responder responder) {
