@@ -19,20 +19,25 @@ class ClientSink final : public http::AnswerSink {
   void answer(http::Response&& response) override { responder_.respond(std::move(response)); }
   void begin_stream(http::Response&& head) override {
     stream_ = responder_.stream(std::move(head));
+    streaming_ = true;
     if (on_close_) stream_.on_close(std::exchange(on_close_, nullptr));
   }
   bool write(std::string_view chunk) override { return stream_.write(chunk); }
   void end_stream() override { stream_.close(); }
   size_t unsent() const override { return stream_.unsent(); }
-  bool disconnected() const override { return responder_.disconnected(); }
+  bool disconnected() const override {
+    return streaming_ ? !stream_.write("") : responder_.disconnected();
+  }
   void on_disconnect(std::function<void()> callback) override {
+    if (streaming_) return stream_.on_close(std::move(callback));
     on_close_ = callback;
     responder_.on_disconnect(std::move(callback));
   }
 
  private:
   http::Responder responder_;
-  http::Stream stream_;
+  mutable http::Stream stream_;  // asked whether it is open by an empty write
+  bool streaming_ = false;
   std::function<void()> on_close_;
 };
 

@@ -252,12 +252,14 @@ class AnyNode(Client):
         self._clients = {}
         self.retried = 0
         self.node = None  # that was called last
+        self.sent_s = 0   # when that was
 
     def call(self, method, path, body=None, headers=None, raw=None, timeout_s=DEADLINE_S):
         safe = method in ("GET", "HEAD") or any(name.lower() == "idempotency-key" for name in headers or {})
         end, never = time.monotonic() + self._patience_s, threading.Event()
         while True:
             failure = reply = None
+            self.sent_s = time.monotonic()
             try:
                 reply = self._one().call(method, path, body, headers, raw, timeout_s)
             except ConnectionRefusedError as refused:

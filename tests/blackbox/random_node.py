@@ -14,9 +14,9 @@ which each data directory gets a database of its own (else each gets a server), 
 with this process, however it ends; after kill -9 another start on the same directory goes on with the same database.
 """
 import asyncio
-import ctypes
 import hashlib
 import http.client
+import json
 import os
 import random
 import re
@@ -26,12 +26,13 @@ import sys
 import time
 import urllib.parse
 
+from harness import LIBC, PR_SET_PDEATHSIG, free_port
+
 HERE = os.path.dirname(os.path.abspath(__file__))
 PAWL = os.path.abspath(os.environ.get("PAWL_RANDOM_NODE_PAWL", os.path.join(HERE, "../../build/pawl")))
 NODES = int(os.environ.get("PAWL_RANDOM_NODE_NODES", "3"))
 PARTITIONS = os.environ.get("PAWL_RANDOM_NODE_PARTITIONS", "6")
-LIBC = ctypes.CDLL(None)
-PR_SET_PDEATHSIG = 1
+
 HEAD_BYTES_MAX = 1 << 20
 
 
@@ -187,10 +188,12 @@ class Nodes:
         if server is None:
             return self.own_database()
         name = "pawl_" + hashlib.sha256(self.data.encode()).hexdigest()[:16]
-        made = subprocess.run(["psql", "-XAtq", server, "-c", f"CREATE DATABASE {name} STRATEGY wal_log"],
-                              capture_output=True, text=True, check=False)
-        if made.returncode != 0 and "already exists" not in made.stderr:
-            sys.exit(made.stderr)
+        if not os.path.exists(os.path.join(self.data, "cluster.key")):  # the first start on this directory
+            commands = [f"DROP DATABASE IF EXISTS {name}", f"CREATE DATABASE {name}"]
+            made = subprocess.run(["psql", "-XAtq", server, *(word for one in commands for word in ("-c", one))],
+                                  capture_output=True, text=True, check=False)
+            if made.returncode != 0:
+                sys.exit(made.stderr)
         return urllib.parse.urlsplit(server)._replace(path="/" + name).geturl()
 
     def own_database(self):
@@ -216,31 +219,34 @@ class Nodes:
         environment = {name: value for name, value in os.environ.items() if name not in ("PAWL_LISTEN", "PAWL_DATA", "PAWL_STORE")}
         nodes = []
         for number in range(NODES):
+            self.ports.append(free_port())
             nodes.append(subprocess.Popen(
-                [PAWL, "serve", "--listen", "127.0.0.1:0", "--data", os.path.join(self.data, f"node{number}"), "--work-root",
+                [PAWL, "serve", "--listen", f"127.0.0.1:{self.ports[-1]}", "--data", os.path.join(self.data, f"node{number}"), "--work-root",
                  os.path.join(self.data, "work"), "--store", database, "--cluster-key", key, "--node", f"n{number}",
                  "--partitions", self.partitions, *self.given],
                 stdout=subprocess.PIPE, env=environment, preexec_fn=dies_with_this_process))
         self.processes = nodes + self.processes
         for node in nodes:
             line = node.stdout.readline().decode()
-            found = re.search(r"listening on (https?)://[^ ]*:(\d+)(.*)", line)
+            found = re.search(r"listening on (https?)://\S*(.*)", line)
             if not found:
                 sys.exit(node.wait() or 1)
-            self.ports.append(int(found.group(2)))
-        return found.group(1), found.group(3)
+        return found.groups()
 
     def await_served(self):
         """Until all nodes see all partitions served."""
         for port in self.ports:
-            while True:
-                connection = http.client.HTTPConnection("127.0.0.1", port)
-                connection.request("GET", "/ready")
-                status = connection.getresponse().status
-                connection.close()
-                if status == 200:
-                    break
+            while not all(one["state"] == "serving" for one in self.partitions_at(port)):
                 time.sleep(0.02)
+
+    @staticmethod
+    def partitions_at(port):
+        connection = http.client.HTTPConnection("127.0.0.1", port)
+        connection.request("GET", "/v1/cluster", headers={"Authorization": f"Bearer {os.environ.get('PAWL_API_KEY', '')}"})
+        reply = connection.getresponse()
+        content = reply.read()
+        connection.close()
+        return json.loads(content)["partitions"] if reply.status == 200 else []
 
     def stop(self, number):
         """One after the other, as PostgreSQL goes last; the worst exit code."""
