@@ -149,6 +149,7 @@ class ClusterCampaign(Campaign):
         self.server = self.cluster = Cluster(args=SERVE_ARGS, gated=True)
         self.load = ClusterLoad(self.cluster, self.stand_in, seed)
         self.counts = collections.Counter()
+        self.told = 0  # violations
         self.pauses_ms = collections.defaultdict(list)  # by fault: until every partition was served again
         self.drain_calls, self.drain_failures = 0, []
 
@@ -160,10 +161,13 @@ class ClusterCampaign(Campaign):
         begin = time.monotonic()
         getattr(self, fault)()
         self.counts[fault] += 1
-        print(f"  round {sum(self.counts.values())}: {fault}, {time.monotonic() - begin:.1f} s, "
-              f"{self.load.book.operations} operations, {len(self.load.book.violations)} violations", flush=True)
         self.load.check_jobs(recent, ended=False)
         self.load.check_threads()
+        print(f"  round {sum(self.counts.values())}: {fault}, {time.monotonic() - begin:.1f} s, "
+              f"{self.load.book.operations} operations, {len(self.load.book.violations)} violations", flush=True)
+        for violation in self.load.book.violations[self.told:]:
+            print("    " + violation, flush=True)
+            self.told += 1
 
     def victim(self):
         """Mostly one that serves something."""
