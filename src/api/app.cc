@@ -6,6 +6,7 @@
 #include "api/call_task.h"
 #include "api/host_name.h"
 #include "api/maintenance.h"
+#include "api/part_call.h"
 #include "api/routes.h"
 #include "base/log.h"
 #include "effects/webhook.h"
@@ -252,6 +253,10 @@ void App::submit(Round* round, TaskPtr task) {
   if (round != nullptr) return round->push_back(std::move(task));
   Round alone{std::move(task)};
   engine_.submit(alone);
+}
+
+bool is_part(const App& app, const Call& call) {
+  return app.config().partitions > 1 && !call.request.header(kPartHeader).empty();
 }
 
 }  // namespace pawl::api

@@ -6,8 +6,10 @@
 #include "base/json.h"
 #include "front/gathering.h"
 #include "front/merge.h"
+#include "front/queue_removal.h"
+#include "front/request_edit.h"
 #include "front/sinks.h"
-#include "front/stream_merge.h"
+#include "front/stray_ids.h"
 
 namespace pawl::front {
 
@@ -38,8 +40,9 @@ Front::Front(api::ServerParts& server, PartitionMap& map, link::Links* links, li
       map_(map),
       links_(links),
       passing_(server, map, links, alarm_, look),
-      desk_(server, map, passing_, links, alarm_, std::move(self)),
+      desk_(server, map, passing_, links, alarm_, self),
       splitting_(map, passing_, desk_),
+      workers_(server, map, passing_, links, alarm_, std::move(self)),
       look_(std::move(look)) {}
 
 // What the alarm and the pool call uses the other members.
@@ -48,7 +51,10 @@ Front::~Front() {
   alarm_.stop();
 }
 
-void Front::begin_drain() { desk_.stop(); }
+void Front::begin_drain() {
+  desk_.stop();
+  events_.stop();
+}
 
 http::RoundHandler Front::round_handler() {
   auto rounds = std::make_shared<Rounds>();
@@ -73,27 +79,42 @@ void Front::handle(http::Request&& request, http::Responder responder, Rounds& r
   if (found == nullptr) return responder.respond(std::move(*refusal));
   const api::Route& route = *found;
   Placed call = placed(route, request);
-  const auto sink = [&] { return std::make_shared<ClientSink>(std::move(responder)); };
+  const auto sink = [&] { return http::sink_for(std::move(responder)); };
   switch (route.routing) {
     case Routing::Here:
       return decide_anywhere(route, std::move(request), std::move(responder), rounds);
     case Routing::ById:
+      if (names_cursor_of_all(request))
+        return events_of_one(std::move(call), http::parts_of(std::move(request)), sink());
+      if (may_be_stray(call))
+        return ask_for_stray(passing_, map_.partitions(), route, http::parts_of(std::move(request)),
+                             sink());
+      [[fallthrough]];
     case Routing::ByName:
       return decide_at(place_by_path(call, map_.partitions()), route, std::move(request),
                        std::move(responder), rounds);
     case Routing::Settings:
+      if (removes_queue(route))
+        return remove_queue(passing_, map_.partitions(), route, http::parts_of(std::move(request)),
+                            std::move(call.params), sink());
       return decide_at(0, route, std::move(request), std::move(responder), rounds);
     case Routing::Create:
       return create(std::move(call), std::move(request), std::move(responder), rounds);
     case Routing::Gather:
     case Routing::Broadcast:
-      return ask_all(route, parts_of(request), sink());
+      if (WorkerDesk::answers(route))
+        return workers_.answer(route, http::parts_of(std::move(request)), std::move(call.params),
+                               sink());
+      return ask_all(route, http::parts_of(std::move(request)), sink());
     case Routing::Split:
-      return splitting_.answer({parts_of(request), &route, std::move(call.tenant), sink()});
+      return splitting_.answer(
+          {http::parts_of(std::move(request)), &route, std::move(call.tenant), sink()});
     case Routing::Fetch:
-      return fetch(route, parts_of(request), std::move(call.tenant), sink(), false);
+      return fetch(route, http::parts_of(std::move(request)), std::move(call.tenant), sink(),
+                   false);
     case Routing::Stream:
-      return answer_stream(passing_, map_, parts_of(request), route, std::move(responder));
+      return events_.answer(route, http::parts_of(std::move(request)), std::move(call.params),
+                            sink());
   }
 }
 
@@ -105,12 +126,13 @@ void Front::decide_at(uint16_t partition, const api::Route& route, http::Request
     Rounds::OfPartition& round = rounds.of(partition, to.here);
     return passing_.handle_here(to.here, std::move(request), std::move(responder), round.tasks);
   }
-  Errand errand{.request = parts_of(request), .route = &route};
+  const bool waits = request.query.find("wait") != std::string_view::npos ||
+                     request.query.find("stream") != std::string_view::npos ||
+                     request.body.find("\"wait\"") != std::string_view::npos;
+  Errand errand{.request = http::parts_of(std::move(request)), .route = &route};
   errand.partition = partition;
-  errand.waits = request.query.find("wait") != std::string_view::npos ||
-                 request.query.find("stream") != std::string_view::npos ||
-                 request.body.find("\"wait\"") != std::string_view::npos;
-  errand.sink = std::make_shared<ClientSink>(std::move(responder));
+  errand.waits = waits;
+  errand.sink = http::sink_for(std::move(responder));
   passing_.pass(std::move(errand));
 }
 
@@ -120,6 +142,20 @@ void Front::decide_anywhere(const api::Route& route, http::Request&& request,
   const auto here = map_.any_here(turn);
   const uint16_t partition = here ? here->first : static_cast<uint16_t>(turn % map_.partitions());
   decide_at(partition, route, std::move(request), std::move(responder), rounds);
+}
+
+// Events of one job or run, from a cursor of all partitions.
+void Front::events_of_one(Placed&& call, http::RequestParts request,
+                          std::shared_ptr<http::AnswerSink> sink) {
+  Errand errand{.request = std::move(request), .route = &call.route};
+  errand.partition = place_by_path(call, map_.partitions());
+  if (Status good = localize_cursor(errand.request, errand.partition, map_.partitions());
+      !good.ok())
+    return sink->answer(
+        call_of(call.route, errand.request, std::move(call.params)).failure(good.error()));
+  errand.waits = true;
+  errand.sink = std::move(sink);
+  passing_.pass(std::move(errand));
 }
 
 void Front::create(Placed&& call, http::Request&& request, http::Responder responder,
@@ -133,19 +169,40 @@ void Front::create(Placed&& call, http::Request&& request, http::Responder respo
 
 void Front::ask_all(const api::Route& route, http::RequestParts request,
                     std::shared_ptr<http::AnswerSink> sink) {
-  const http::RequestParts part = part_request(route, request);
-  std::vector<Part> parts;
-  for (uint16_t k = 0; k < map_.partitions(); ++k) parts.push_back({k, part.body});
-  gather(passing_, part, route, std::move(parts),
-         [this, &route, request = std::move(request),
-          sink = std::move(sink)](std::vector<http::Response>&& answers) {
-           auto kept = std::make_shared<std::vector<http::Response>>(std::move(answers));
-           std::function<void()> merge = [&route, request, sink, kept] {
-             sink->answer(merge_answers(route, request, std::move(*kept)));
+  auto asked = ask_parts(route, request, map_.partitions());
+  if (!asked.ok()) return sink->answer(call_of(route, request).failure(asked.error()));
+  MergeAbout about{.partitions = map_.partitions(), .now_ms = server_.clock().now_ms()};
+  if (!asked->needs_workers)
+    return merge_later(route, std::move(request), *std::move(asked), std::move(about),
+                       std::move(sink));
+  workers_.ask_nodes(
+      {}, [this, &route, request = std::move(request), asked = *std::move(asked),
+           about = std::move(about), sink](Result<std::vector<api::WorkerInfo>> workers) mutable {
+        if (!workers.ok()) return sink->answer(call_of(route, request).failure(workers.error()));
+        about.workers = std::move(workers).value();
+        merge_later(route, std::move(request), std::move(asked), std::move(about), std::move(sink));
+      });
+}
+
+// The parts are joined on the pool: whoever brings the last one has other work.
+void Front::merge_later(const api::Route& route, http::RequestParts request, Asked asked,
+                        MergeAbout about, std::shared_ptr<http::AnswerSink> sink) {
+  struct Kept {
+    http::RequestParts request;
+    Asked asked;
+    MergeAbout about;
+    std::vector<http::Response> answers = {};
+  };
+  auto kept = std::make_shared<Kept>(Kept{std::move(request), std::move(asked), std::move(about)});
+  gather(passing_, kept->asked.request, route, kept->asked.parts,
+         [this, &route, kept, sink = std::move(sink)](std::vector<http::Response>&& answers) {
+           kept->answers = std::move(answers);
+           std::function<void()> merge = [&route, kept, sink] {
+             sink->answer(merge_answers(route, kept->request, kept->asked, std::move(kept->answers),
+                                        kept->about));
            };
            if (Status taken = merges_.run(merge); !taken.ok())
-             sink->answer(api::error_response(api::surface_of_path(route.pattern), taken.error(),
-                                              request.id));
+             sink->answer(call_of(route, kept->request).failure(taken.error()));
          });
 }
 
@@ -215,19 +272,23 @@ bool Front::deliver_to_node(http::Request&& request, http::Responder responder) 
     responder.respond({.status = 204});
     return true;
   }
+  if (request.path == kWorkersPath) {
+    responder.respond(workers_.answer_node(request.body));
+    return true;
+  }
   std::optional<http::Response> refusal;
   const api::Route* route = server_.route_of(request, refusal);
   if (route == nullptr) {
     responder.respond(std::move(*refusal));
     return true;
   }
-  auto sink = std::make_shared<ClientSink>(std::move(responder));
+  auto sink = http::sink_for(std::move(responder));
   if (route->routing == Routing::Fetch) {
     std::string tenant(request.header("x-ojs-tenant"));
-    fetch(*route, parts_of(request), std::move(tenant), std::move(sink), true);
+    fetch(*route, http::parts_of(std::move(request)), std::move(tenant), std::move(sink), true);
     return true;
   }
-  Errand errand{.request = parts_of(request), .route = route};
+  Errand errand{.request = http::parts_of(std::move(request)), .route = route};
   const auto any = map_.any_here();
   errand.partition = any ? any->first : 0;
   errand.sink = std::move(sink);

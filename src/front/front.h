@@ -10,11 +10,14 @@
 #include <memory>
 
 #include "base/work_pool.h"
+#include "front/event_desk.h"
 #include "front/fetch_desk.h"
+#include "front/merge.h"
 #include "front/passing.h"
 #include "front/placement.h"
 #include "front/queue_heat.h"
 #include "front/splitting.h"
+#include "front/worker_desk.h"
 
 namespace pawl::front {
 
@@ -51,8 +54,12 @@ class Front {
   void decide_anywhere(const api::Route& route, http::Request&& request, http::Responder responder,
                        Rounds& rounds);
   void create(Placed&& placed, http::Request&& request, http::Responder responder, Rounds& rounds);
+  void events_of_one(Placed&& call, http::RequestParts request,
+                     std::shared_ptr<http::AnswerSink> sink);
   void ask_all(const api::Route& route, http::RequestParts request,
                std::shared_ptr<http::AnswerSink> sink);
+  void merge_later(const api::Route& route, http::RequestParts request, Asked asked,
+                   MergeAbout about, std::shared_ptr<http::AnswerSink> sink);
   void fetch(const api::Route& route, http::RequestParts request, std::string tenant,
              std::shared_ptr<http::AnswerSink> sink, bool here_only);
   bool deliver_to_node(http::Request&& request, http::Responder responder);
@@ -65,9 +72,11 @@ class Front {
   Passing passing_;
   FetchDesk desk_;
   Splitting splitting_;
+  WorkerDesk workers_;
   QueueHeat heat_;
   const std::function<void()> look_;
   std::atomic<uint64_t> turn_{0};
+  EventDesk events_{server_, map_, passing_, alarm_, merges_};
   WorkPool merges_{{.threads = 2, .waiting_max = 4096, .name = "merged answers"}};
 };
 

@@ -22,6 +22,7 @@ void gather(Passing& passing, const http::RequestParts& request, const api::Rout
     Errand errand{.request = request, .route = &route};
     errand.partition = parts[i].partition;
     errand.request.body = std::move(parts[i].body);
+    if (!parts[i].target.empty()) errand.request.target = std::move(parts[i].target);
     errand.sink = std::make_shared<AnswerTo>([open, i](http::Response&& answer) {
       open->answers[i] = std::move(answer);
       if (open->missing.fetch_sub(1) == 1) open->done(std::move(open->answers));

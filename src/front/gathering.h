@@ -12,6 +12,7 @@ namespace pawl::front {
 struct Part {
   uint16_t partition = 0;
   std::string body = {};
+  std::string target = {};  // "": that of the request
 };
 
 // `done` gets the answers in the order of the parts, on the thread that brings the last one.

@@ -2,11 +2,13 @@
 
 #include <map>
 
+#include "api/part_call.h"
 #include "base/json_writer.h"
 #include "base/uuid.h"
 #include "front/gathering.h"
 #include "front/merge.h"
 #include "front/placement.h"
+#include "front/request_edit.h"
 #include "front/sinks.h"
 
 namespace pawl::front {
@@ -222,6 +224,7 @@ void Splitting::heartbeat(SplitCall&& call, json::View body) {
   for (const auto& [partition, places] : divided->by_partition)
     parts.push_back(
         {partition, "{" + others + "\"" + name + "\":" + divided->array_of(partition) + "}"});
+  set_header(call.request, api::kActiveJobsHeader, std::to_string(jobs->size()));
   gather(passing_, call.request, *call.route, std::move(parts),
          [sink = call.sink](std::vector<http::Response>&& answers) {
            if (const http::Response* failure = failure_among(answers))

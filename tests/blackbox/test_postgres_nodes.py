@@ -5,10 +5,11 @@ the tests wait for what happens, not for a time.
 """
 import os
 import signal
+import subprocess
 import threading
 import unittest
 
-from harness import DEADLINE_S, Server, until
+from harness import DEADLINE_S, PAWL, Server, until
 from postgres_database import Database
 
 
@@ -130,6 +131,32 @@ class TakeOver(Nodes):
         self.assertEqual(first.stop(), 0)
 
 
+class Drains(Nodes):
+    def pawl(self, *words):
+        return subprocess.run([PAWL, *words], capture_output=True, text=True, timeout=DEADLINE_S)
+
+    def test_a_node_is_drained_through_another_one(self):
+        first = self.node("s").start()
+        self.waiting("t")
+
+        def state():
+            return {node["id"]: node["state"] for node in self.client(first).get("/v1/cluster").body["nodes"]}.get("t")
+        until(lambda: state() == "live", "the second node")
+        url = f"http://127.0.0.1:{first.port}"
+        drained = self.pawl("cluster", "drain", "t", "--wait", "10s", "--url", url)
+        self.assertEqual((drained.returncode, drained.stdout), (0, "t has no partition any more\n"))
+        until(lambda: state() == "draining", "a drained node")
+        self.assertIn("draining", self.pawl("cluster", "status", "--url", url).stdout)
+        self.assertEqual(self.pawl("cluster", "undrain", "t", "--url", url).returncode, 0)
+        until(lambda: state() == "live", "a node that takes part again")
+        unknown = self.pawl("cluster", "drain", "nobody", "--url", url)
+        self.assertEqual(unknown.returncode, 1)
+        self.assertIn("no node has this name", unknown.stderr)
+        self.assertEqual(self.client(first).post("/v1/cluster/nodes/t/drain").body, {"id": "t", "draining": True})
+        self.assertEqual(self.client(first).post("/v1/cluster/nodes/nobody/undrain").status, 404)
+        self.assertEqual(first.stop(), 0)
+
+
 class Outages(Nodes):
     def test_the_database_crashes_under_load(self):
         node = self.node("g").start()
@@ -213,13 +240,16 @@ class Alone(unittest.TestCase):
         server.start()
         client = server.client()
         body = client.get("/v1/cluster").body
-        client.close()
         self.assertEqual(sorted(body), ["cluster_id", "format", "nodes", "partitions", "warnings"])
         node, = body["nodes"]
         self.assertEqual(sorted(node), ["id", "last_seen", "partitions", "started_at", "state", "url", "version"])
         self.assertEqual((node["id"], node["state"], node["partitions"]), ("here", "live", [0]))
         partition, = body["partitions"]
         self.assertEqual((partition["id"], partition["owner"], partition["state"]), (0, "here", "serving"))
+        self.assertEqual(client.post("/v1/cluster/nodes/here/drain").status, 200)
+        self.assertEqual(client.post("/v1/cluster/nodes/there/drain").status, 404)
+        self.assertEqual(client.post("/v1/cluster/nodes/there/undrain").status, 404)
+        client.close()
         server.kill()
         server.start()
         client = server.client()

@@ -5,6 +5,7 @@
 #include "api/event_stream.h"
 #include "api/ojs/events_query.h"
 #include "api/paging.h"
+#include "api/part_call.h"
 #include "api/reader_pool.h"
 #include "api/routes.h"
 #include "api/worlds/instance_calls.h"
@@ -144,6 +145,10 @@ void list_events(App& app, Call&& call, EventsQuery query) {
 
 void stream_events(App& app, Call&& call, EventsQuery query, StreamStyle style) {
   EventPosition after = query.after.value_or(journal_end(app.store()));
+  if (is_part(app, call)) {
+    style.tells_position = true;
+    style.first += position_comment(after);
+  }
   Status added = app.events().add(call.responder, std::move(query.filter), after, std::move(style));
   if (!added.ok()) call.fail(added.error());
 }

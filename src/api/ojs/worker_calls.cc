@@ -3,7 +3,9 @@
 #include "api/app.h"
 #include "api/body.h"
 #include "api/ojs/worker_self.h"
+#include "api/part_call.h"
 #include "api/routes.h"
+#include "base/read_number.h"
 #include "kernel/compositions/run_values.h"
 #include "kernel/frame.h"
 #include "kernel/jobs/fetch_jobs.h"
@@ -434,7 +436,9 @@ void heartbeat(App& app, Call&& call) {
     if (auto id = JobId::parse(text)) jobs.push_back(*id);
   int64_t visibility_ms = fields.integer("visibility_timeout_ms", 0, 0, kVisibilityMost);
   if (!fields.ok()) return call.fail(fields.error(ErrorCode::InvalidRequest));
-  app.workers().beat(worker, jobs.size(), app.clock().now_ms());
+  size_t held = jobs.size();
+  (void)read_number(call.request.header(kActiveJobsHeader), held);  // sent with a part of them
+  app.workers().beat(worker, held, app.clock().now_ms());
   app.workers().introduces(worker, worker_self(doc.root(), call.tenant), app.clock().now_ms());
   app.decide(std::move(call), [&app, worker, jobs, visibility_ms](Frame& frame) -> Reply {
     json::ObjectWriter w;

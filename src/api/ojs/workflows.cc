@@ -22,9 +22,8 @@ constexpr size_t kWorkflowsScannedMax = 5000;
 
 void create_workflow(App& app, Call&& call) {
   PAWL_TRY_CALL(call, auto doc, parse_body(call));
-  EnvelopeRules rules{.now_ms = app.clock().now_ms(),
-                      .tenant = call.tenant,
-                      .partitions = app.config().partitions};
+  EnvelopeRules rules{
+      .now_ms = app.clock().now_ms(), .tenant = call.tenant, .partitions = app.config().partitions};
   PAWL_TRY_CALL(call, auto plan, parse_workflow(doc.root(), rules));
   std::string tenant = call.tenant;
   app.decide(std::move(call), [&app, tenant, plan = std::move(plan)](Frame& frame) -> Reply {
@@ -148,6 +147,7 @@ void list_by_page(App& app, Call&& call, const ListFilter& filter) {
       return true;
     });
     w.end_array();
+    if (next.empty() && !go_on.is_nil()) next = go_on.text();
     PageEnd end{.total = total, .total_is_estimate = !go_on.is_nil(), .next_cursor = next};
     write_pagination(w, page, end);
     return json_response(Surface::Ojs, 200, w.close());

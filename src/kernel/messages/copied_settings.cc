@@ -81,6 +81,9 @@ void take_copied_queue(Frame& frame, const QueueConfigured& event) {
   QueueConfigured copy = event;
   copy.copied = true;
   copy.paused_before = queue != nullptr && queue->settings.paused;
+  // A job was pushed here after partition 0 had decided: as after a push to a deleted queue.
+  if (queue != nullptr && queue->depth() + queue->count(JobState::Active) != 0)
+    copy.settings.deleted = false;
   frame.emit(copy);
 }
 
