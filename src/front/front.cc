@@ -241,7 +241,8 @@ bool Front::deliver(uint16_t partition, uint64_t epoch, uint8_t hops, http::Requ
   if (partition == kWholeNode) return deliver_to_node(std::move(request), std::move(responder));
   if (partition >= map_.partitions() || hops > kHopsMax) return false;
   const Server to = map_.find(partition);
-  if (!to.here || to.epoch != epoch) return false;
+  // A store that reopened has raised the epoch since it was served here.
+  if (!to.here || epoch < to.epoch) return false;
   api::Round round;
   passing_.handle_here(to.here, std::move(request), std::move(responder), round);
   to.here.app->engine().submit(round);
