@@ -14,6 +14,7 @@ enum class Join : uint8_t {
   First,     // the same everywhere, or only in one: settings, names. Also what no recipe names
   Sum,       // of numbers
   Most,      // the largest number
+  Least,     // the smallest one
   Earliest,  // of times
   Latest,
   Any,     // true if one is
