@@ -1,5 +1,5 @@
-// NodePages: answers about a node as a whole, whatever partitions it serves, none included: health,
-// readiness, the cluster as it sees it, its figures, and files of the status page.
+// Pages of a node: answers about it as a whole, whatever partitions it serves, none included:
+// health, readiness, the cluster as it sees it, its figures, and files of the status page.
 //
 // Thread: any; nothing here waits for an engine, so a stuck one is reported.
 #pragma once

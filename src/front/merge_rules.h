@@ -1,4 +1,4 @@
-// MergeRules: how the answers of several partitions become one, for each route that asks all of
+// Merge rules: how the answers of several partitions become one, for each route that asks all of
 // them. Pure.
 #pragma once
 

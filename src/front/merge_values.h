@@ -1,5 +1,6 @@
-// MergeValues: several objects that describe the same thing, each as one partition knows it, become
-// one. A recipe says how each member is joined, by its name, at whatever depth it stands. Pure.
+// Joining values: several objects that describe the same thing, each as one partition knows it,
+// become one. A recipe says how each member is joined, by its name, at whatever depth it stands.
+// Pure.
 #pragma once
 
 #include <span>
