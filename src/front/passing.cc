@@ -27,7 +27,7 @@ class SettingsAnswer final : public http::AnswerSink {
  public:
   SettingsAnswer(http::Responder responder, api::App::SettingsGate gate, std::string request_id,
                  api::Surface surface)
-      : to_(std::make_shared<ClientSink>(std::move(responder))),
+      : to_(http::sink_for(std::move(responder))),
         gate_(std::move(gate)),
         request_id_(std::move(request_id)),
         surface_(surface) {}
@@ -49,7 +49,7 @@ class SettingsAnswer final : public http::AnswerSink {
   }
 
  private:
-  const std::shared_ptr<ClientSink> to_;
+  const std::shared_ptr<http::AnswerSink> to_;
   const api::App::SettingsGate gate_;
   const std::string request_id_;
   const api::Surface surface_;
@@ -57,7 +57,7 @@ class SettingsAnswer final : public http::AnswerSink {
 
 // Only other nodes' couriers and this one's come here: no route leads to it.
 void take_messages_here(const Here& here, const http::Request& request, http::Responder responder) {
-  auto sink = std::make_shared<ClientSink>(std::move(responder));
+  auto sink = http::sink_for(std::move(responder));
   api::App* app = here.app;
   take_messages(
       app->engine(), std::string(request.body),
@@ -76,17 +76,6 @@ struct Passing::Trip {
   Errand errand;
   bool repeats = false;
 };
-
-http::RequestParts parts_of(const http::Request& request) {
-  http::RequestParts parts{std::string(request.method), std::string(request.target)};
-  parts.headers.reserve(request.headers.size());
-  for (const http::Header& header : request.headers)
-    parts.headers.emplace_back(header.name, header.value);
-  parts.body = request.body;
-  parts.peer = request.peer;
-  parts.id = request.id;
-  return parts;
-}
 
 Passing::Passing(api::ServerParts& server, PartitionMap& map, link::Links* links, Alarm& alarm,
                  std::function<void()> look)
