@@ -95,7 +95,9 @@ LeaseDecision LeasePlan::decide(const BeatRead& read, const std::vector<HeldPart
       const bool named = partition.id < owners.size() && owners[partition.id] == name_;
       if (leaving) continue;
       consider_taking(partition, read.answered_ms, named, decision);
-      if (named && is_expected(partition, read.seen, read.answered_ms)) decision.look_soon = true;
+      if ((named && is_expected(partition, read.seen, read.answered_ms)) ||
+          is_on_its_way(partition, read.answered_ms))
+        decision.look_soon = true;
       continue;
     }
     expected_.erase(partition.id);
@@ -128,6 +130,13 @@ void LeasePlan::consider_taking(const PartitionSeen& partition, int64_t now_ms, 
   const uint64_t* beat = liveness_.beat_of(partition.node, partition.incarnation);
   if (beat != nullptr) seen.owner_beat = *beat;
   decision.take.push_back({partition.id, seen});
+}
+
+// This node gave it up, and does not know yet who has it.
+bool LeasePlan::is_on_its_way(const PartitionSeen& partition, int64_t now_ms) const {
+  const auto given = handed_over_ms_.find(partition.id);
+  return partition.node.empty() && given != handed_over_ms_.end() &&
+         now_ms - given->second < times_.soon_ms_max;
 }
 
 // Its owner lives, and is about to give it up.

@@ -8,7 +8,8 @@
 // - A node that has more than its share hands over one partition a second, from five seconds after
 //   the last node joined. A draining node hands all over, and takes none.
 // - What is to be handed over is told with a beat (announce_ms before), and goes on being served;
-//   whoever balance names then looks often, so that nobody serves it for a moment only.
+//   whoever balance names then looks often, so that nobody serves it for a moment only. So does its
+//   former owner, which passes requests on.
 // - Balance counts the nodes that live and do not drain; if there are none, all that live.
 //
 // Names of nodes must not be empty. Thread: one at a time.
@@ -71,7 +72,7 @@ struct LeaseDecision {
   std::vector<Take> take;
   std::vector<uint16_t> hand_over;
   std::vector<uint16_t> drop;  // lost: nothing can be committed any more
-  bool look_soon = false;      // the next beat after soon_ms: a partition is about to be ours
+  bool look_soon = false;      // the next beat after soon_ms: a partition changes hands
 };
 
 class LeasePlan {
@@ -100,6 +101,7 @@ class LeasePlan {
   };
 
   void count_nodes(const BeatRead& read);
+  bool is_on_its_way(const PartitionSeen& partition, int64_t now_ms) const;
   bool is_expected(const PartitionSeen& partition, const ClusterSeen& seen, int64_t now_ms);
   bool is_own_already(const PartitionSeen& partition) const;
   bool is_lost(const HeldPartition& held, const PartitionSeen& seen, int64_t sent_ms) const;

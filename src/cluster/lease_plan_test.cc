@@ -393,6 +393,19 @@ TEST_F(PlannedCluster, WhoIsAboutToGetAPartitionLooksOften) {
   EXPECT_GE(now_ms - told_ms, 4000);
 }
 
+TEST_F(PlannedCluster, WhoGaveAPartitionUpLooksUntilItHasAnOwner) {
+  make_partitions(1);
+  join("a", "1");
+  join("b", "2");
+  give("a", 0);
+  row("a").draining = true;
+  look("a");
+  act("a");
+  EXPECT_TRUE(look("a").look_soon);
+  give("b", 0);
+  EXPECT_FALSE(look("a").look_soon);
+}
+
 // It is served until it is given up.
 TEST_F(PlannedCluster, WhatIsToldToBeHandedOverIsStillWatched) {
   make_partitions(1);

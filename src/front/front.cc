@@ -267,13 +267,13 @@ bool Front::deliver_to_node(http::Request&& request, http::Responder responder) 
     responder.respond({.status = 204});
     return true;
   }
+  if (request.path == kWorkersPath) {
+    responder.respond(workers_.answer_node(request.body));
+    return true;
+  }
   if (request.path == kLookPath) {
     if (look_) look_();
     responder.respond({.status = 204});
-    return true;
-  }
-  if (request.path == kWorkersPath) {
-    responder.respond(workers_.answer_node(request.body));
     return true;
   }
   std::optional<http::Response> refusal;

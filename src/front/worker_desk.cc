@@ -78,13 +78,11 @@ std::vector<link::Peer> WorkerDesk::other_nodes(std::vector<std::string>& servin
   for (const link::Peer& peer : nodes) serving.push_back(peer.incarnation);
   // Workers may have called those that serve nothing, too.
   if (!server_.cluster().view) return nodes;
-  const cluster::ClusterView view = server_.cluster().view();
-  for (const cluster::NodeView& node : view.nodes) {
-    const bool dead = node.state == cluster::NodeState::Dead;
+  for (const cluster::NodeView& node : server_.cluster().view().nodes) {
     const bool known = std::any_of(nodes.begin(), nodes.end(), [&](const link::Peer& peer) {
       return peer.incarnation == node.incarnation;
     });
-    if (!dead && !known && node.incarnation != self_.incarnation)
+    if (node.state != cluster::NodeState::Dead && !known && node.incarnation != self_.incarnation)
       nodes.push_back({node.name, node.incarnation, node.url});
   }
   return nodes;
@@ -127,9 +125,8 @@ void WorkerDesk::begin(const std::shared_ptr<Ask>& ask) {
     auto sink = std::make_shared<AnswerTo>([this, ask, must](http::Response&& answer) {
       node_answered(ask, must, answer.status < 400 ? read_workers(answer.body) : std::nullopt);
     });
-    links_->call({node, std::move(passed), std::move(sink), [this, ask, must](link::LinkFailure) {
-                    node_answered(ask, must, std::nullopt);
-                  }});
+    links_->call({node, std::move(passed), std::move(sink),
+                  [this, ask, must](link::LinkFailure) { node_answered(ask, must, std::nullopt); }});
   }
   node_answered(ask, true, obey(ask->order));
 }

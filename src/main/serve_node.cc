@@ -12,6 +12,7 @@
 #include "actions/file_handle.h"
 #include "base/hash.h"
 #include "base/log.h"
+#include "journal/record.h"
 
 namespace pawl {
 namespace {
@@ -67,6 +68,7 @@ Result<std::unique_ptr<cluster::Member>> join_cluster(const ServeOptions& option
   setup.name = node_name(options);
   setup.url = node_url(options);
   setup.version = options.app.version;
+  setup.format = journal::kRecordVersion;
   setup.lost = [](const Error& why) {
     log::error(why.message, {{"code", wire_code(why.code)}});
     ::kill(::getpid(), SIGTERM);

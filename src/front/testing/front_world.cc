@@ -4,7 +4,6 @@
 
 #include "base/json.h"
 #include "base/partition.h"
-#include "courier/take_messages.h"
 #include "engine/waiting_task.h"
 #include "front/sinks.h"
 #include "kernel/frame.h"
@@ -32,9 +31,6 @@ FrontWorld::FrontWorld(uint16_t count, api::AppConfig config, link::Links* links
   front = std::make_unique<Front>(server, map, links, link::Peer{"here", "here", ""});
   for (uint16_t k = 0; k < count; ++k) parts_.push_back(std::make_unique<OnePartition>());
   for (uint16_t k = 0; k < count; ++k) take(k);
-  front->passing().use_settings_gate([this](std::function<void(Status)> done) {
-    parts_[0]->courier->when_all_taken(60'000, std::move(done));
-  });
   http::ServerConfig setup;
   setup.judge = [this](http::Request& request) { return front->judge(request); };
   setup.run_aside = [this](std::function<void()>& work) { return server.readers().run(work).ok(); };
@@ -54,16 +50,7 @@ FrontWorld::~FrontWorld() {
 
 Transport FrontWorld::transport() {
   return [this](uint16_t to, std::string batch, std::function<void(Result<std::string>)> done) {
-    const Server server_of = map.find(to);
-    if (!server_of.here) return done(Error{ErrorCode::Unavailable, "it is not served now"});
-    api::App* app = server_of.here.app;
-    auto keep = server_of.here.under_way;
-    take_messages(
-        app->engine(), batch,
-        [app](Frame& frame, DocKind kind, const std::string& key) {
-          app->setting_copied(frame, kind, key);
-        },
-        [keep, done = std::move(done)](Result<std::string> answer) { done(std::move(answer)); });
+    front->passing().carry(to, std::move(batch), std::move(done));
   };
 }
 
@@ -88,6 +75,10 @@ void FrontWorld::open(uint16_t partition) {
                               .settle_after_ms = 1};
   part.courier = std::make_unique<Courier>(desk_, courier, transport());
   part.courier->start(*part.engine, part.bell);
+  if (partition != 0) return;
+  part.app->use_settings_gate([&part](std::function<void(Status)> done) {
+    part.courier->when_all_taken(60'000, std::move(done));
+  });
 }
 
 void FrontWorld::take(uint16_t partition) {

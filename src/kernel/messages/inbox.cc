@@ -3,6 +3,7 @@
 #include <string>
 
 #include "kernel/frame.h"
+#include "kernel/messages/claims.h"
 #include "kernel/messages/copied_settings.h"
 #include "kernel/messages/mail.h"
 #include "kernel/messages/placing.h"
@@ -48,6 +49,13 @@ Status take_next(Frame& frame, const MessageHead& head, const Message& message) 
       return do_work<MemberCancelled>(frame, head, message, take_cancelled);
     case MessageKind::Revive:
       return do_work<MemberRevived>(frame, head, message, take_revived);
+    case MessageKind::Claim:
+      return do_work<AskedClaim>(frame, head, message, take_claim);
+    case MessageKind::Granted:
+    case MessageKind::Refused:
+      return do_work<AnsweredClaim>(frame, head, message, take_claim_answer);
+    case MessageKind::Release:
+      return do_work<ReleasedClaim>(frame, head, message, take_release);
   }
   return Error{ErrorCode::Corrupt, "message " + std::to_string(head.number) + " of partition " +
                                        std::to_string(head.from) + " has an unknown kind (" +
