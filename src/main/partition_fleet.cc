@@ -10,6 +10,7 @@ namespace pawl {
 namespace {
 
 constexpr std::chrono::milliseconds kViewPause{100};
+constexpr std::chrono::seconds kHandOverWait{15};
 
 link::Peer peer_of(const cluster::NodeIdentity& node) {
   return {node.name, node.incarnation, node.url};
@@ -75,10 +76,9 @@ Status PartitionFleet::join_cluster() {
            link::Links::start({.key = key, .name = self.name, .incarnation = self.incarnation}));
   front_ = std::make_unique<front::Front>(server_, map_, links_.get(), peer_of(self),
                                           [this] { member_->look_now(); });
+  front_->passing().use_lease([this] { return member_->lease().holds(); });
   door_ = std::make_unique<link::LinkDoor>(
-      link::DoorConfig{.key = key,
-                       .incarnation = self.incarnation,
-                       .may_answer = [this] { return member_->lease().holds(); }},
+      link::DoorConfig{.key = key, .incarnation = self.incarnation},
       [this](uint16_t partition, uint64_t epoch, uint8_t hops, http::Request&& request,
              http::Responder&& responder) {
         return front_->deliver(partition, epoch, hops, std::move(request), std::move(responder));
@@ -142,6 +142,7 @@ void PartitionFleet::give_up(uint16_t partition, bool lost) {
                  {{"partition", std::to_string(partition)}});
   served->stop();
   served.reset();  // with its store, which frees it
+  given_up_.notify_all();
   if (!lost) front_->tell_peers_to_look();
 }
 
@@ -177,16 +178,21 @@ http::RoundHandler PartitionFleet::round_handler() {
           .end_round = std::move(handler.end_round)};
 }
 
-// A node of a cluster hands its partitions over first, while it still passes requests on.
+// A node of a cluster hands its partitions over first, while it still passes requests on and learns
+// who has them now. What nobody else can take stays until the end.
 void PartitionFleet::begin_drain() {
   server_.begin_drain();
   if (front_) front_->begin_drain();
-  if (member_ != nullptr) return member_->leave();
+  if (member_ != nullptr && !map_.peers().empty() && member_->drain().ok()) {
+    std::unique_lock lock(mutex_);
+    given_up_.wait_for(lock, kHandOverWait, [&] { return served_.empty(); });
+  }
   std::lock_guard lock(mutex_);
   for (const auto& [id, served] : served_) served->begin_drain();
 }
 
 void PartitionFleet::stop() {
+  if (member_ != nullptr) member_->leave();
   std::map<uint16_t, std::unique_ptr<ServedPartition>> served;
   {
     std::lock_guard lock(mutex_);
