@@ -128,12 +128,13 @@ class Client:
     # The calls that every test makes, by their names in the contract.
     def push(self, type="test.echo", args=(), queue=None, **fields):
         options = dict(fields.pop("options", {}))
+        more = {"timeout_s": fields.pop("timeout_s")} if "timeout_s" in fields else {}
         if queue is not None:
             options["queue"] = queue
         body = {"type": type, "args": list(args), **fields}
         if options:
             body["options"] = options
-        return self.post("/ojs/v1/jobs", body)
+        return self.post("/ojs/v1/jobs", body, **more)
 
     def job(self, job_id):
         return self.get(f"/ojs/v1/jobs/{job_id}")
