@@ -6,6 +6,7 @@
 #include "kernel/jobs/forget_jobs.h"
 #include "kernel/jobs/queue.h"
 #include "kernel/messages/claims.h"
+#include "kernel/messages/closing.h"
 #include "kernel/state.h"
 
 namespace pawl {
@@ -22,6 +23,7 @@ void forget_claims(Frame& frame) {
   if (frame.state().partitions() == 1) return;
   forget_documents(frame, DocKind::Claim, kDocumentsPerStep);
   release_stale_claims(frame, frame.now_ms() - kClaimsAnsweredMs);
+  if (frame.state().partition() == 0) reopen_stale(frame, frame.now_ms() - kClaimsAnsweredMs);
 }
 
 }  // namespace

@@ -34,6 +34,9 @@ enum class MessageKind : uint8_t {
   Granted = 12,         // AnsweredClaim
   Refused = 13,         // likewise
   Release = 14,         // ReleasedClaim
+  Close = 15,           // ClosedDefinition, see closing.h
+  Counted = 16,         // CountedRuns
+  Reopen = 17,          // ClosedDefinition
 };
 
 struct Message {

@@ -4,6 +4,7 @@
 #include "expr/schema/json_schema.h"
 #include "kernel/compositions/run_flow.h"
 #include "kernel/messages/claims.h"
+#include "kernel/messages/closing.h"
 #include "kernel/run.h"
 #include "kernel/scripts/admission.h"
 #include "kernel/scripts/breakers.h"
@@ -102,6 +103,9 @@ Result<RunId> start_script(Frame& frame, const StartScript& command) {
                  "a run with the id " +
                      (command.client_id.empty() ? command.id.text() : command.client_id) +
                      " exists already"};
+  if (!command.definition.empty() && command.source.empty() && is_closed(state, command.definition))
+    return Error{ErrorCode::Conflict,
+                 "definition '" + command.definition + "' is being deleted; try again shortly"};
   ScriptCreated event;
   event.run = command.id.is_nil() ? RunId(frame.fresh_id()) : command.id;
   event.children_at = children_mark(state, event.run);
