@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <thread>
 
 #include "base/log.h"
 #include "main/serve_node.h"
@@ -10,6 +11,10 @@ namespace pawl {
 namespace {
 
 constexpr std::chrono::milliseconds kViewPause{100};
+constexpr std::chrono::milliseconds kHandOverMax{5000};
+constexpr std::chrono::milliseconds kHandOverPoll{10};
+// Until the others have read who serves what now: a beat, and their kViewPause.
+constexpr std::chrono::milliseconds kOthersKnow{700};
 
 link::Peer peer_of(const cluster::NodeIdentity& node) {
   return {node.name, node.incarnation, node.url};
@@ -178,6 +183,23 @@ http::RoundHandler PartitionFleet::round_handler() {
 }
 
 // A node of a cluster hands its partitions over first, while it still passes requests on.
+void PartitionFleet::hand_over() {
+  if (member_ == nullptr || !member_->drain().ok()) return;
+  const auto until = std::chrono::steady_clock::now() + kHandOverMax;
+  const auto others_live = [this] {
+    const cluster::ClusterView view = member_->view();
+    return std::any_of(view.nodes.begin(), view.nodes.end(), [&](const cluster::NodeView& node) {
+      return node.state == cluster::NodeState::Live &&
+             node.incarnation != member_->self().incarnation;
+    });
+  };
+  if (!others_live()) return;
+  member_->look_now();
+  while (serves_any() && std::chrono::steady_clock::now() < until)
+    std::this_thread::sleep_for(kHandOverPoll);
+  std::this_thread::sleep_for(kOthersKnow);
+}
+
 void PartitionFleet::begin_drain() {
   server_.begin_drain();
   if (front_) front_->begin_drain();

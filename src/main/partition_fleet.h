@@ -36,6 +36,10 @@ class PartitionFleet : public cluster::PartitionHost {
 
   bool serves_any() const { return map_.any_here().has_value(); }
 
+  // Lets other nodes take the partitions while this one still answers: what they pass on until they
+  // know of it is refused undecided. Returns when nothing is served here, or when nobody takes
+  // more.
+  void hand_over();
   void begin_drain();
   // Ends all: commits what was decided.
   void stop();
