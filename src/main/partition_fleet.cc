@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <thread>
 
 #include "base/log.h"
 #include "main/serve_node.h"
@@ -10,7 +11,9 @@ namespace pawl {
 namespace {
 
 constexpr std::chrono::milliseconds kViewPause{100};
-constexpr std::chrono::seconds kHandOverWait{15};
+constexpr std::chrono::seconds kHandOverMax{15};
+// Until the others have read who serves what now: a beat, and their kViewPause.
+constexpr std::chrono::milliseconds kOthersKnow{700};
 
 link::Peer peer_of(const cluster::NodeIdentity& node) {
   return {node.name, node.incarnation, node.url};
@@ -178,15 +181,26 @@ http::RoundHandler PartitionFleet::round_handler() {
           .end_round = std::move(handler.end_round)};
 }
 
+bool PartitionFleet::others_live() const {
+  const cluster::ClusterView view = member_->view();
+  const std::string self = member_->self().incarnation;
+  return std::any_of(view.nodes.begin(), view.nodes.end(), [&](const cluster::NodeView& node) {
+    return node.state == cluster::NodeState::Live && node.incarnation != self;
+  });
+}
+
 // A node of a cluster hands its partitions over first, while it still passes requests on and learns
 // who has them now. What nobody else can take stays until the end.
+void PartitionFleet::hand_over() {
+  if (member_ == nullptr || !others_live() || !member_->drain().ok()) return;
+  std::unique_lock lock(mutex_);
+  if (given_up_.wait_for(lock, kHandOverMax, [&] { return served_.empty(); }))
+    given_up_.wait_for(lock, kOthersKnow, [] { return false; });
+}
+
 void PartitionFleet::begin_drain() {
   server_.begin_drain();
   if (front_) front_->begin_drain();
-  if (member_ != nullptr && !map_.peers().empty() && member_->drain().ok()) {
-    std::unique_lock lock(mutex_);
-    given_up_.wait_for(lock, kHandOverWait, [&] { return served_.empty(); });
-  }
   std::lock_guard lock(mutex_);
   for (const auto& [id, served] : served_) served->begin_drain();
 }

@@ -37,6 +37,10 @@ class PartitionFleet : public cluster::PartitionHost {
 
   bool serves_any() const { return map_.any_here().has_value(); }
 
+  // Lets other nodes take the partitions while this one still answers: what they pass on until they
+  // know of it is refused undecided. Returns when nothing is served here, or when nobody takes
+  // more.
+  void hand_over();
   void begin_drain();
   // Ends all: commits what was decided.
   void stop();
@@ -51,6 +55,7 @@ class PartitionFleet : public cluster::PartitionHost {
 
  private:
   void note_view();
+  bool others_live() const;
   PartitionSurroundings around();
 
   const ServeOptions& options_;

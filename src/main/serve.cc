@@ -185,6 +185,7 @@ int serve_fleet(const ServeOptions& options, api::ServerParts& parts, PartitionF
 
   wait_for_stop_signal();
   log::info("stopping");
+  fleet.hand_over();
   fleet.begin_drain();
   (*server)->drain(std::chrono::milliseconds(options.drain_ms));
   fleet.stop();
