@@ -72,11 +72,12 @@ void take_messages_here(const Here& here, const http::Request& request, http::Re
 }
 
 // The answer to check_key(): the refusal of what the headers name, or nothing.
-void check_key_here(api::ServerParts& server, const http::Request& request,
-                    http::Responder responder) {
-  http::RequestParts asked = parts_of(request);
-  asked.method = request.header(kKeyMethodHeader);
-  asked.target = request.header(kKeyTargetHeader);
+void check_key_here(api::ServerParts& server, http::Request&& request, http::Responder responder) {
+  std::string method(request.header(kKeyMethodHeader));
+  std::string target(request.header(kKeyTargetHeader));
+  http::RequestParts asked = http::parts_of(std::move(request));
+  asked.method = std::move(method);
+  asked.target = std::move(target);
   asked.body.clear();
   http::Request judged = http::make_request(std::move(asked));
   std::optional<http::Response> refusal;
@@ -122,7 +123,7 @@ void Passing::go_here(const std::shared_ptr<Trip>& trip, const Here& here) {
 void Passing::handle_here(const Here& here, http::Request&& request, http::Responder responder,
                           api::Round& round) {
   if (request.path == kMessagesPath) return take_messages_here(here, request, std::move(responder));
-  if (request.path == kKeyPath) return check_key_here(server_, request, std::move(responder));
+  if (request.path == kKeyPath) return check_key_here(server_, std::move(request), std::move(responder));
   std::optional<http::Response> refusal;
   const api::Route* route = server_.route_of(request, refusal);
   if (route == nullptr) return responder.respond(std::move(*refusal));
