@@ -126,9 +126,11 @@ void App::load() {
   if (!engine_.submit(reading).ok()) return;
   for (const ApiKey& key : keys.get()) server_.keys().put(key);
   if (reading->closed()) server_.keys().close();
-  auto sample = [this] {
-    auto look = [this](const Frame& frame) {
-      set_maintenance(is_in_maintenance(frame.state()));
+  auto sample = [this, samples = uint64_t{0}]() mutable {
+    // It reads, and changes are known by themselves: partitions look as often as one alone.
+    const bool look_again = samples++ % server_.config().partitions == 0;
+    auto look = [this, look_again](const Frame& frame) {
+      if (look_again) set_maintenance(is_in_maintenance(frame.state()));
       stats_history_.sample(frame.state(), frame.now_ms());
     };
     // On failure there is only a gap in the history.
@@ -237,6 +239,18 @@ void App::decide_list(Call&& call, Decide decide) {
 
 void App::decide_and_wait(Call&& call, DecideAndWait decide) {
   submit_call(*this, std::move(call), {std::move(decide)});
+}
+
+void App::decide_claiming(Call&& call, ClaimsOf claims_of, DecideClaiming decide) {
+  CallTask::Order order;
+  order.decide_claiming = std::move(decide);
+  order.claims_of = std::move(claims_of);
+  submit_call(*this, std::move(call), std::move(order));
+}
+
+void App::pass_on(Call&& call, uint16_t partition) {
+  if (pass_on_) return pass_on_(std::move(call), partition);
+  call.fail(Error{ErrorCode::Conflict, "another partition has decided this call"});
 }
 
 void App::decide_while_connected(Call&& call, DecideAndWait decide) {

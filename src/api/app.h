@@ -22,7 +22,9 @@
 
 namespace pawl {
 class WorldHost;
-}
+struct NameAnswers;
+struct NameClaim;
+}  // namespace pawl
 
 namespace pawl::api {
 
@@ -63,6 +65,17 @@ class App {
   // that event has happened, and the last answer counts. See call_task.h for Idempotency-Key.
   using DecideAndWait = std::function<Reply(Frame&, Waiting& waiting)>;
   void decide_and_wait(Call&& call, DecideAndWait decide);
+  // The same for calls that create what clients name: on a server with several partitions, names
+  // that belong to others are claimed first, and the decision gets the answers; null if there was
+  // nothing to claim. See api/claimed_names.h.
+  using ClaimsOf = std::function<std::vector<NameClaim>(Frame&)>;
+  using DecideClaiming = std::function<Reply(Frame&, Waiting& waiting, const NameAnswers* answers)>;
+  void decide_claiming(Call&& call, ClaimsOf claims_of, DecideClaiming decide);
+  // Hands a call to another partition, which has its answer: it is decided there, wherever it would
+  // be placed. Without it such calls fail with Conflict.
+  using PassOn = std::function<void(Call&& call, uint16_t partition)>;
+  void use_pass_on(PassOn pass_on) { pass_on_ = std::move(pass_on); }
+  void pass_on(Call&& call, uint16_t partition);
   // The same for calls that lease jobs: given up if the client disconnects, since no job must be
   // leased to it.
   void decide_while_connected(Call&& call, DecideAndWait decide);
@@ -137,6 +150,7 @@ class App {
   Clock& clock_;
   std::atomic<bool> draining_{false};
   std::function<void()> on_webhooks_change_;
+  PassOn pass_on_;
   SettingsGate settings_gate_;
   WorldHost* worlds_ = nullptr;
   EventHub events_;

@@ -11,6 +11,7 @@
 #include "base/url.h"
 #include "expr/schema/json_schema.h"
 #include "kernel/frame.h"
+#include "kernel/messages/closing.h"
 #include "kernel/run.h"
 #include "kernel/run_family.h"
 #include "kernel/scripts/commands.h"
@@ -31,7 +32,7 @@ const std::initializer_list<std::string_view> kMembers = {
 constexpr size_t kDefinitionsMax = 10'000;
 constexpr size_t kDefinitionVersionsMax = 1'000;
 constexpr size_t kDefinitionNameBytesMax = 255;
-constexpr size_t kRunsLookedAt = 20'000;
+constexpr int64_t kCountsMs = 10'000;
 
 bool is_name(std::string_view name) {
   if (name.empty() || name.size() > kDefinitionNameBytesMax) return false;
@@ -267,49 +268,95 @@ void list_definitions(App& app, Call&& call) {
       });
 }
 
-size_t live_runs(const State& state, const std::string& name, const std::string& version) {
-  size_t live = 0;
-  state.each_run(RunId(), true, kRunsLookedAt, [&](const Run& run) {
-    if (!is_terminal(run.state) && family_of(run).follows(run, name, version)) ++live;
-    return true;
-  });
-  return live;
+struct Removal {
+  std::string name;
+  std::string version;  // "" = all
+  std::string tenant;
+  bool force = false;
+  std::string request_id;
+  Uuid token = {};  // partition 0 of several waits for the counts of all
+  int64_t until_ms = 0;
+};
+
+std::vector<StoredDefinition> known_to_remove(const State& state, const Removal& removal) {
+  std::vector<StoredDefinition> known = versions_of(state, removal.name);
+  if (!removal.version.empty())
+    std::erase_if(known, [&](const auto& each) { return each.version != removal.version; });
+  return known;
+}
+
+Error has_live_runs(uint64_t live) {
+  return {ErrorCode::Conflict, "Cannot unregister workflow with " + std::to_string(live) +
+                                   " running instances (force=true removes it; they go on)"};
+}
+
+Reply remove_now(Frame& frame, const Removal& removal) {
+  std::vector<StoredDefinition> known = known_to_remove(frame.state(), removal);
+  // The text stays: it is needed to show runs, also finished ones.
+  for (StoredDefinition& stored : known) {
+    stored.removed = true;
+    put_doc(frame, DocKind::Definition, definition_key(removal.name, stored.version),
+            codec::encoded(stored));
+  }
+  std::vector<StoredDefinition> left = versions_of(frame.state(), removal.name);
+  if (left.empty()) {
+    PAWL_TRY_DO(delete_doc(frame, DocKind::Definition, removal.name));
+    PAWL_TRY_DO(put_triggers(frame, removal.name, removal.tenant, {}));
+  } else {
+    put_doc(frame, DocKind::Definition, removal.name, left.back().version);
+  }
+  json::ObjectWriter w;
+  w.field("name", removal.name).key("removed").begin_array();
+  for (const StoredDefinition& stored : known) w.string(stored.version);
+  w.end_array();
+  return json_response(Surface::V1, 200, w.close());
+}
+
+// Asks all partitions, and decides when they have counted. A refusal is an answer, not an error:
+// the definition is reopened with it.
+Reply remove_counted(Frame& frame, Waiting& waiting, Removal& removal) {
+  auto refusal = [&](const Error& error) {
+    return error_response(Surface::V1, error, removal.request_id);
+  };
+  if (removal.token.is_nil()) {
+    if (waiting.forbidden)
+      return Error{ErrorCode::Overloaded, "too many calls wait; try again shortly"};
+    PAWL_TRY(removal.token, begin_closing(frame, removal.name, removal.version));
+    removal.until_ms = frame.now_ms() + kCountsMs;
+  }
+  const Error silent{ErrorCode::NoOwner, "a partition does not say whether runs of it live there"};
+  auto live = counted_runs(frame.state(), removal.token);
+  if (!live && !waiting.forbidden && frame.now_ms() < removal.until_ms) {
+    waiting.parking = Parking{{parking_of(RunId(removal.token))}, removal.until_ms, 0};
+    return refusal(silent);
+  }
+  if (!live || *live > 0) {
+    reopen_definition(frame, removal.token);
+    return refusal(live ? has_live_runs(*live) : silent);
+  }
+  Reply removed = remove_now(frame, removal);
+  reopen_definition(frame, removal.token);
+  return removed;
 }
 
 void remove_definition(App& app, Call&& call) {
-  std::string name = call.params[0];
-  std::string version = call.query("version");
-  bool force = call.query("force") == "true";
-  std::string tenant = call.tenant;
-  app.decide(std::move(call), [name, version, force, tenant](Frame& frame) -> Reply {
-    std::vector<StoredDefinition> known = versions_of(frame.state(), name);
-    if (!version.empty())
-      std::erase_if(known, [&](const auto& each) { return each.version != version; });
-    if (known.empty()) return Error{ErrorCode::NotFound, "definition '" + name + "' not found"};
-    size_t live = live_runs(frame.state(), name, version);
-    if (live > 0 && !force)
-      return Error{ErrorCode::Conflict,
-                   "Cannot unregister workflow with " + std::to_string(live) +
-                       " running instances (force=true removes it; they go on)"};
-    // The text stays: it is needed to show runs, also finished ones.
-    for (StoredDefinition& stored : known) {
-      stored.removed = true;
-      put_doc(frame, DocKind::Definition, definition_key(name, stored.version),
-              codec::encoded(stored));
-    }
-    std::vector<StoredDefinition> left = versions_of(frame.state(), name);
-    if (left.empty()) {
-      PAWL_TRY_DO(delete_doc(frame, DocKind::Definition, name));
-      PAWL_TRY_DO(put_triggers(frame, name, tenant, {}));
-    } else {
-      put_doc(frame, DocKind::Definition, name, left.back().version);
-    }
-    json::ObjectWriter w;
-    w.field("name", name).key("removed").begin_array();
-    for (const StoredDefinition& stored : known) w.string(stored.version);
-    w.end_array();
-    return json_response(Surface::V1, 200, w.close());
-  });
+  Removal removal{.name = call.params[0],
+                  .version = call.query("version"),
+                  .tenant = call.tenant,
+                  .force = call.query("force") == "true",
+                  .request_id = std::string(call.request.id)};
+  app.decide_and_wait(
+      std::move(call),
+      [removal = std::move(removal)](Frame& frame, Waiting& waiting) mutable -> Reply {
+        if (!removal.token.is_nil()) return remove_counted(frame, waiting, removal);
+        if (known_to_remove(frame.state(), removal).empty())
+          return Error{ErrorCode::NotFound, "definition '" + removal.name + "' not found"};
+        if (removal.force) return remove_now(frame, removal);
+        if (uint64_t live = live_runs(frame.state(), removal.name, removal.version); live > 0)
+          return has_live_runs(live);
+        return frame.state().partitions() == 1 ? remove_now(frame, removal)
+                                               : remove_counted(frame, waiting, removal);
+      });
 }
 
 void draw_definition(App& app, Call&& call) {

@@ -26,6 +26,11 @@ PartitionState state_of(PartitionStage stage) {
   return PartitionState::Free;
 }
 
+PartitionStage shown_stage(const HeldPartition& held) {
+  return held.announced && held.stage == PartitionStage::Serving ? PartitionStage::HandingOver
+                                                                 : held.stage;
+}
+
 PartitionView view_of(const PartitionSeen& seen, const std::vector<NodeView>& nodes) {
   PartitionView view{seen};
   for (const NodeView& node : nodes) {
@@ -133,19 +138,10 @@ void LeaseKeeper::leave() {
   changed_.notify_all();
   changed_.wait(lock, [this] { return leaving_told_ || !thread_.joinable(); });
   while (!held_.empty()) {
-    std::vector<uint16_t> serving;
     for (auto& [id, held] : held_)
-      if (held.stage == PartitionStage::Serving) {
-        held.stage = PartitionStage::HandingOver;
-        serving.push_back(id);
-      }
-    if (serving.empty()) {
-      changed_.wait(lock);
-      continue;
-    }
-    lock.unlock();
-    for (const uint16_t id : serving) orders_->give_up(id, false);
-    lock.lock();
+      if (held.stage == PartitionStage::Serving && !held.announced) announce_hand_over(held);
+    changed_.notify_all();
+    changed_.wait(lock);
   }
   lock.unlock();
   stop();
@@ -160,10 +156,42 @@ void LeaseKeeper::run() {
     lock.unlock();
     if (tell) say_leaving();
     entered ? beat_once() : enter_again();
+    for (const uint16_t id : announced()) orders_->give_up(id, false);
     lock.lock();
-    changed_.wait_for(lock, std::chrono::milliseconds(times_.beat_ms),
+    changed_.wait_for(lock, std::chrono::milliseconds(pause_ms()),
                       [this] { return ending_ || wanted_ || (leaving_ && !leaving_told_); });
   }
+}
+
+// The next beat says so. Nobody needs to hear it where nobody else lives.
+void LeaseKeeper::announce_hand_over(HeldPartition& held) {
+  const bool heard = std::any_of(seen_.nodes.begin(), seen_.nodes.end(), [&](const NodeSeen& node) {
+    return node.name != self_.name && !plan_.liveness().is_dead(node.name, node.incarnation);
+  });
+  held.announced = true;
+  announced_ms_[held.id] = heard ? machine_ms() : INT64_MIN / 2;
+  wanted_ = true;
+}
+
+// Those that everybody has heard of.
+std::vector<uint16_t> LeaseKeeper::announced() {
+  std::lock_guard lock(mutex_);
+  std::vector<uint16_t> due;
+  const int64_t now_ms = machine_ms();
+  std::erase_if(announced_ms_, [&](const auto& one) {
+    if (now_ms - one.second < times_.announce_ms) return false;
+    due.push_back(one.first);
+    held_[one.first].stage = PartitionStage::HandingOver;
+    return true;
+  });
+  return due;
+}
+
+int64_t LeaseKeeper::pause_ms() const {
+  int64_t pause = soon_ ? times_.soon_ms : times_.beat_ms;
+  for (const auto& [id, since_ms] : announced_ms_)
+    pause = std::clamp(since_ms + times_.announce_ms - machine_ms(), int64_t{0}, pause);
+  return pause;
 }
 
 void LeaseKeeper::say_leaving() {
@@ -185,10 +213,10 @@ std::vector<PartitionReport> LeaseKeeper::make_reports() {
     std::lock_guard lock(mutex_);
     orders = orders_;
     for (const auto& [id, held] : held_)
-      if (held.stage != PartitionStage::Taking) reports.push_back({id, held.stage, 0});
+      if (held.stage != PartitionStage::Taking) reports.push_back({id, shown_stage(held), 0});
   }
   for (PartitionReport& report : reports)
-    if (report.stage == PartitionStage::Serving)
+    if (report.stage == PartitionStage::Serving || report.stage == PartitionStage::HandingOver)
       report.journal_head = orders->journal_head(report.id);
   return reports;
 }
@@ -214,7 +242,9 @@ LeaseDecision LeaseKeeper::settle(const BeatRead& read) {
   } else {
     lease_.end();
   }
-  for (const uint16_t id : decision.hand_over) held_[id].stage = PartitionStage::HandingOver;
+  for (const uint16_t id : decision.hand_over) announce_hand_over(held_[id]);
+  for (const uint16_t id : decision.drop) announced_ms_.erase(id);
+  soon_ = decision.look_soon;
   for (const LeaseDecision::Take& take : decision.take)
     held_[take.partition] = {.id = take.partition};
   // One that is being recovered is closed by whoever recovers it: served() says that it is lost.
@@ -234,7 +264,6 @@ void LeaseKeeper::note(const BeatRead& read) {
 
 void LeaseKeeper::order(const LeaseDecision& decision) {
   for (const uint16_t id : decision.drop) orders_->give_up(id, true);
-  for (const uint16_t id : decision.hand_over) orders_->give_up(id, false);
   for (const LeaseDecision::Take& take : decision.take) orders_->take(take);
 }
 
@@ -247,6 +276,7 @@ bool LeaseKeeper::has_dropped_all() {
     none = held_.empty();
     for (auto& [id, held] : held_) {
       if (held.stage == PartitionStage::Serving) serving.push_back(id);
+      announced_ms_.erase(id);
       if (held.stage == PartitionStage::Serving || held.stage == PartitionStage::Recovering)
         held.stage = PartitionStage::Ending;
     }
@@ -357,7 +387,8 @@ ClusterView LeaseKeeper::view() const {
       const auto told =
           std::find_if(node.reports.begin(), node.reports.end(),
                        [id = id](const PartitionReport& one) { return one.id == id; });
-      reports.push_back({id, held.stage, told == node.reports.end() ? 0 : told->journal_head});
+      reports.push_back(
+          {id, shown_stage(held), told == node.reports.end() ? 0 : told->journal_head});
     }
     node.reports = std::move(reports);
   }

@@ -93,6 +93,9 @@ class LeaseKeeper {
   void enter_again();
   Result<bool> enter(const NodeIdentity& as, const std::string& former, bool draining);
   void order(const LeaseDecision& decision);
+  void announce_hand_over(HeldPartition& held);
+  std::vector<uint16_t> announced();
+  int64_t pause_ms() const;
 
   const std::unique_ptr<NodeTable> table_;
   const std::string former_;
@@ -114,9 +117,11 @@ class LeaseKeeper {
   bool leaving_ = false;
   bool leaving_told_ = false;
   bool wanted_ = false;  // look_now()
+  bool soon_ = false;    // the last decision's look_soon
   bool entered_ = true;
   ClusterSeen seen_;  // the last
   std::map<uint16_t, HeldPartition> held_;
+  std::map<uint16_t, int64_t> announced_ms_;  // those to be handed over: when it was told
   std::thread thread_;
 };
 

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <map>
@@ -77,17 +78,18 @@ class SharedNodeTable : public NodeTable {
 };
 
 // Short, so that a test is; their relation is the real one.
-constexpr LeaseTimes kTimes{.lease_ms = 1000, .beat_ms = 40, .gap_ms = 700, .margin_ms = 200};
+constexpr LeaseTimes kTimes{
+    .lease_ms = 1000, .beat_ms = 40, .gap_ms = 700, .margin_ms = 200, .announce_ms = 80};
 
 // A node whose partitions are taken and given up at once, unless a test says otherwise.
 class ShortNode : public PartitionOrders {
  public:
   ShortNode(SharedTable& table, const std::string& name, const std::string& incarnation,
-            const std::string& former = "")
+            const std::string& former = "", const LeaseTimes& times = kTimes)
       : table_(table),
         keeper(
             std::make_unique<SharedNodeTable>(table), {name, incarnation, "", ""}, former,
-            [this](const Error& why) { note("shut out: " + why.message); }, kTimes) {}
+            [this](const Error& why) { note("shut out: " + why.message); }, times) {}
   ~ShortNode() override { keeper.stop(); }
 
   void take(const LeaseDecision::Take& order) override {
@@ -109,7 +111,10 @@ class ShortNode : public PartitionOrders {
     keeper.gone(partition);
   }
   void give_up(uint16_t partition, bool lost) override {
-    note((lost ? "drop " : "hand over ") + std::to_string(partition));
+    note((lost                  ? "drop "
+          : was_told(partition) ? "hand over "
+                                : "suddenly hand over ") +
+         std::to_string(partition));
     if (!lost) {
       std::lock_guard lock(table_.mutex);
       table_.partitions[partition] = {.id = partition,
@@ -140,6 +145,16 @@ class ShortNode : public PartitionOrders {
   std::atomic<bool> closes_at_once = true;
 
  private:
+  // The others have seen that it is about to be handed over, or there are none.
+  bool was_told(uint16_t partition) {
+    std::lock_guard lock(table_.mutex);
+    const NodeSeen& own = table_.nodes[keeper.self().name];
+    const bool told =
+        std::any_of(own.reports.begin(), own.reports.end(), [&](const PartitionReport& report) {
+          return report.id == partition && report.stage == PartitionStage::HandingOver;
+        });
+    return told || table_.nodes.size() == 1;
+  }
   void note(const std::string& what) {
     std::lock_guard lock(mutex_);
     told_ += (told_.empty() ? "" : ", ") + what;
@@ -323,6 +338,42 @@ TEST_F(LeaseKeeping, WhoLeavesSaysSoFirstAndGivesAllUp) {
   leaving.join();
   EXPECT_FALSE(table.nodes.contains("a"));
   EXPECT_EQ(table.partitions[0].node + table.partitions[1].node, "");
+}
+
+TEST_F(LeaseKeeping, AHandOverIsToldBeforeItHappens) {
+  ShortNode a(table, "a", "1");
+  a.serve();
+  wait_until([&] { return a.told() == "take 0"; });
+  ShortNode b(table, "b", "2");
+  b.serve();
+  {
+    std::lock_guard lock(table.mutex);
+    table.nodes["a"].draining = true;
+  }
+  wait_until([&] { return b.told() == "take 0"; });
+  EXPECT_EQ(a.told(), "take 0, hand over 0");
+}
+
+// It is served until it is given up, so its loss must be seen until then.
+TEST_F(LeaseKeeping, WhatIsToldToBeHandedOverCanStillBeLost) {
+  LeaseTimes slow = kTimes;
+  slow.announce_ms = 1'000'000'000;
+  ShortNode a(table, "a", "1", "", slow);
+  a.serve();
+  wait_until([&] { return a.told() == "take 0"; });
+  ShortNode b(table, "b", "2");
+  b.serve();
+  {
+    std::lock_guard lock(table.mutex);
+    table.nodes["a"].draining = true;
+  }
+  wait_until([&] { return a.keeper.view().partitions[0].state == PartitionState::HandingOver; });
+  EXPECT_TRUE(a.keeper.lease().holds());
+  a.closes_at_once = false;
+  table.set_partition(7, "b", "2");
+  wait_until([&] { return a.told() == "take 0, drop 0"; });
+  EXPECT_FALSE(a.keeper.lease().holds());
+  a.keeper.gone(0);
 }
 
 TEST_F(LeaseKeeping, WhoLeavesWaitsForWhatIsBeingRecovered) {

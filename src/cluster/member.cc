@@ -143,8 +143,11 @@ Status Member::undrain() {
 void Member::entered(const NodeIdentity& self) {
   if (Status noted = note_incarnation(incarnation_file(setup_), self.incarnation); !noted.ok())
     log::warning("a next start will wait for this one's lease", {{"error", noted.error().message}});
-  std::lock_guard lock(mutex_);
-  readers_ = readers_of(setup_, self);
+  {
+    std::lock_guard lock(mutex_);
+    readers_ = readers_of(setup_, self);
+  }
+  host_->entered_anew(self);
 }
 
 // --- partitions

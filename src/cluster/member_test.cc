@@ -22,6 +22,7 @@ constexpr LeaseTimes kShortTimes{.lease_ms = 1200,
                                  .gap_ms = 700,
                                  .margin_ms = 200,
                                  .others_ms = 400,
+                                 .announce_ms = 150,
                                  .settled_ms = 600,
                                  .between_hand_overs_ms = 100};
 

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 
+#include "cluster/node_table.h"
 #include "store/postgres_store.h"
 
 namespace pawl::cluster {
@@ -19,6 +20,9 @@ class PartitionHost {
   // Otherwise everything decided is committed first. Never while serve() of the same partition
   // runs.
   virtual void give_up(uint16_t partition, bool lost) = 0;
+  // The node's row was gone: everything was given up as lost, and it has entered the cluster anew
+  // under another incarnation. On the keeper's thread: must not wait.
+  virtual void entered_anew(const NodeIdentity&) {}
   // Of a partition that is served; for people. Must not wait.
   virtual uint64_t journal_head(uint16_t) { return 0; }
 };

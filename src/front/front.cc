@@ -79,37 +79,42 @@ void Front::handle(http::Request&& request, http::Responder responder, Rounds& r
   if (found == nullptr) return responder.respond(std::move(*refusal));
   const api::Route& route = *found;
   Placed call = placed(route, request);
-  const auto sink = [&] { return std::make_shared<ClientSink>(std::move(responder)); };
+  const auto sink = [&] { return http::sink_for(std::move(responder)); };
   switch (route.routing) {
     case Routing::Here:
-      if (NodeDesk::answers(route)) return about_node(call, parts_of(request), sink());
+      if (NodeDesk::answers(route)) return about_node(call, http::parts_of(std::move(request)), sink());
       return decide_anywhere(route, std::move(request), std::move(responder), rounds);
     case Routing::ById:
       if (names_cursor_of_all(request))
-        return events_of_one(std::move(call), parts_of(request), sink());
+        return events_of_one(std::move(call), http::parts_of(std::move(request)), sink());
       if (may_be_stray(call))
-        return ask_for_stray(passing_, map_.partitions(), route, parts_of(request), sink());
+        return ask_for_stray(passing_, map_.partitions(), route, http::parts_of(std::move(request)),
+                             sink());
       [[fallthrough]];
     case Routing::ByName:
       return decide_at(place_by_path(call, map_.partitions()), route, std::move(request),
                        std::move(responder), rounds);
     case Routing::Settings:
       if (removes_queue(route))
-        return remove_queue(passing_, map_.partitions(), route, parts_of(request),
+        return remove_queue(passing_, map_.partitions(), route, http::parts_of(std::move(request)),
                             std::move(call.params), sink());
       return decide_at(0, route, std::move(request), std::move(responder), rounds);
     case Routing::Create:
       return create(std::move(call), std::move(request), std::move(responder), rounds);
     case Routing::Gather:
     case Routing::Broadcast:
-      if (WorkerDesk::answers(route)) return about_node(call, parts_of(request), sink());
-      return ask_all(route, parts_of(request), sink());
+      if (WorkerDesk::answers(route))
+        return about_node(call, http::parts_of(std::move(request)), sink());
+      return ask_all(route, http::parts_of(std::move(request)), sink());
     case Routing::Split:
-      return splitting_.answer({parts_of(request), &route, std::move(call.tenant), sink()});
+      return splitting_.answer(
+          {http::parts_of(std::move(request)), &route, std::move(call.tenant), sink()});
     case Routing::Fetch:
-      return fetch(route, parts_of(request), std::move(call.tenant), sink(), false);
+      return fetch(route, http::parts_of(std::move(request)), std::move(call.tenant), sink(),
+                   false);
     case Routing::Stream:
-      return events_.answer(route, parts_of(request), std::move(call.params), sink());
+      return events_.answer(route, http::parts_of(std::move(request)), std::move(call.params),
+                            sink());
   }
 }
 
@@ -121,12 +126,13 @@ void Front::decide_at(uint16_t partition, const api::Route& route, http::Request
     Rounds::OfPartition& round = rounds.of(partition, to.here);
     return passing_.handle_here(to.here, std::move(request), std::move(responder), round.tasks);
   }
-  Errand errand{.request = parts_of(request), .route = &route};
+  const bool waits = request.query.find("wait") != std::string_view::npos ||
+                     request.query.find("stream") != std::string_view::npos ||
+                     request.body.find("\"wait\"") != std::string_view::npos;
+  Errand errand{.request = http::parts_of(std::move(request)), .route = &route};
   errand.partition = partition;
-  errand.waits = request.query.find("wait") != std::string_view::npos ||
-                 request.query.find("stream") != std::string_view::npos ||
-                 request.body.find("\"wait\"") != std::string_view::npos;
-  errand.sink = std::make_shared<ClientSink>(std::move(responder));
+  errand.waits = waits;
+  errand.sink = http::sink_for(std::move(responder));
   passing_.pass(std::move(errand));
 }
 
@@ -249,7 +255,8 @@ bool Front::deliver(uint16_t partition, uint64_t epoch, uint8_t hops, http::Requ
   if (partition == kWholeNode) return deliver_to_node(std::move(request), std::move(responder));
   if (partition >= map_.partitions() || hops > kHopsMax) return false;
   const Server to = map_.find(partition);
-  if (!to.here || to.epoch != epoch) return false;
+  // A store that reopened has raised the epoch since it was served here.
+  if (!to.here || epoch < to.epoch) return false;
   api::Round round;
   passing_.handle_here(to.here, std::move(request), std::move(responder), round);
   to.here.app->engine().submit(round);
@@ -289,13 +296,13 @@ bool Front::deliver_to_node(http::Request&& request, http::Responder responder) 
     responder.respond(std::move(*refusal));
     return true;
   }
-  auto sink = std::make_shared<ClientSink>(std::move(responder));
+  auto sink = http::sink_for(std::move(responder));
   if (route->routing == Routing::Fetch) {
     std::string tenant(request.header("x-ojs-tenant"));
-    fetch(*route, parts_of(request), std::move(tenant), std::move(sink), true);
+    fetch(*route, http::parts_of(std::move(request)), std::move(tenant), std::move(sink), true);
     return true;
   }
-  Errand errand{.request = parts_of(request), .route = route};
+  Errand errand{.request = http::parts_of(std::move(request)), .route = route};
   const auto any = map_.any_here();
   errand.partition = any ? any->first : 0;
   errand.sink = std::move(sink);

@@ -28,7 +28,7 @@ class SettingsAnswer final : public http::AnswerSink {
  public:
   SettingsAnswer(http::Responder responder, api::App::SettingsGate gate, std::string request_id,
                  api::Surface surface)
-      : to_(std::make_shared<ClientSink>(std::move(responder))),
+      : to_(http::sink_for(std::move(responder))),
         gate_(std::move(gate)),
         request_id_(std::move(request_id)),
         surface_(surface) {}
@@ -50,7 +50,7 @@ class SettingsAnswer final : public http::AnswerSink {
   }
 
  private:
-  const std::shared_ptr<ClientSink> to_;
+  const std::shared_ptr<http::AnswerSink> to_;
   const api::App::SettingsGate gate_;
   const std::string request_id_;
   const api::Surface surface_;
@@ -58,7 +58,7 @@ class SettingsAnswer final : public http::AnswerSink {
 
 // Only other nodes' couriers and this one's come here: no route leads to it.
 void take_messages_here(const Here& here, const http::Request& request, http::Responder responder) {
-  auto sink = std::make_shared<ClientSink>(std::move(responder));
+  auto sink = http::sink_for(std::move(responder));
   api::App* app = here.app;
   take_messages(
       app->engine(), std::string(request.body),
@@ -72,11 +72,12 @@ void take_messages_here(const Here& here, const http::Request& request, http::Re
 }
 
 // The answer to check_key(): the refusal of what the headers name, or nothing.
-void check_key_here(api::ServerParts& server, const http::Request& request,
-                    http::Responder responder) {
-  http::RequestParts asked = parts_of(request);
-  asked.method = request.header(kKeyMethodHeader);
-  asked.target = request.header(kKeyTargetHeader);
+void check_key_here(api::ServerParts& server, http::Request&& request, http::Responder responder) {
+  std::string method(request.header(kKeyMethodHeader));
+  std::string target(request.header(kKeyTargetHeader));
+  http::RequestParts asked = http::parts_of(std::move(request));
+  asked.method = std::move(method);
+  asked.target = std::move(target);
   asked.body.clear();
   http::Request judged = http::make_request(std::move(asked));
   std::optional<http::Response> refusal;
@@ -90,17 +91,6 @@ struct Passing::Trip {
   Errand errand;
   bool repeats = false;
 };
-
-http::RequestParts parts_of(const http::Request& request) {
-  http::RequestParts parts{std::string(request.method), std::string(request.target)};
-  parts.headers.reserve(request.headers.size());
-  for (const http::Header& header : request.headers)
-    parts.headers.emplace_back(header.name, header.value);
-  parts.body = request.body;
-  parts.peer = request.peer;
-  parts.id = request.id;
-  return parts;
-}
 
 Passing::Passing(api::ServerParts& server, PartitionMap& map, link::Links* links, Alarm& alarm,
                  std::function<void()> look)
@@ -133,7 +123,7 @@ void Passing::go_here(const std::shared_ptr<Trip>& trip, const Here& here) {
 void Passing::handle_here(const Here& here, http::Request&& request, http::Responder responder,
                           api::Round& round) {
   if (request.path == kMessagesPath) return take_messages_here(here, request, std::move(responder));
-  if (request.path == kKeyPath) return check_key_here(server_, request, std::move(responder));
+  if (request.path == kKeyPath) return check_key_here(server_, std::move(request), std::move(responder));
   std::optional<http::Response> refusal;
   const api::Route* route = server_.route_of(request, refusal);
   if (route == nullptr) return responder.respond(std::move(*refusal));

@@ -33,8 +33,6 @@ struct Errand {
   Alarm::Time give_up = std::chrono::steady_clock::now() + kOwnerWait;
 };
 
-http::RequestParts parts_of(const http::Request& request);
-
 // Where a partition takes the messages of another one (courier/courier.h); the body is a batch.
 inline constexpr std::string_view kMessagesPath = "/v1/internal/messages";
 

@@ -1,4 +1,4 @@
-// Where answers of requests go that the server makes itself.
+// Where answers of requests go that the server makes itself; http::sink_for() leads to a client.
 #pragma once
 
 #include <functional>
@@ -10,31 +10,6 @@
 #include "http/responder.h"
 
 namespace pawl::front {
-
-// To a client: what it gets is what the sink gets.
-class ClientSink final : public http::AnswerSink {
- public:
-  explicit ClientSink(http::Responder responder) : responder_(std::move(responder)) {}
-
-  void answer(http::Response&& response) override { responder_.respond(std::move(response)); }
-  void begin_stream(http::Response&& head) override {
-    stream_ = responder_.stream(std::move(head));
-    if (on_close_) stream_.on_close(std::exchange(on_close_, nullptr));
-  }
-  bool write(std::string_view chunk) override { return stream_.write(chunk); }
-  void end_stream() override { stream_.close(); }
-  size_t unsent() const override { return stream_.unsent(); }
-  bool disconnected() const override { return responder_.disconnected(); }
-  void on_disconnect(std::function<void()> callback) override {
-    on_close_ = callback;
-    responder_.on_disconnect(std::move(callback));
-  }
-
- private:
-  http::Responder responder_;
-  http::Stream stream_;
-  std::function<void()> on_close_;
-};
 
 // To a function, which gets the whole answer once. No stream is expected.
 class AnswerTo final : public http::AnswerSink {

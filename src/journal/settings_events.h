@@ -98,13 +98,14 @@ enum class DocKind : uint8_t {
   Mail = 19,        // numbers of the last messages sent and taken, see kernel/messages/
   Elsewhere = 20,   // a job that a step has at another partition: see kernel/messages/placing.h
   Unwanted = 21,    // id of a job whose run, at another partition, has ended: it is not tried again
+  Claim = 22,       // a name that is held elsewhere, or asked for: see kernel/messages/claims.h
 };
-constexpr DocKind kLastDocKind = DocKind::Unwanted;
+constexpr DocKind kLastDocKind = DocKind::Claim;
 // Kinds that may be very numerous: their documents leave memory once their row is durable.
 constexpr bool is_numerous(DocKind kind) {
   return kind == DocKind::Idempotency || kind == DocKind::Decision || kind == DocKind::RunTurn ||
          kind == DocKind::PlannedRun || kind == DocKind::WorldItem || kind == DocKind::Outbox ||
-         kind == DocKind::Elsewhere;
+         kind == DocKind::Elsewhere || kind == DocKind::Claim;
 }
 
 // Kinds whose documents are all in memory: a document that is not in memory does not exist.

@@ -3,6 +3,7 @@
 #include <type_traits>
 
 #include "journal/events.h"
+#include "kernel/messages/claims.h"
 #include "kernel/messages/copied_settings.h"
 #include "kernel/mutable_state.h"
 #include "kernel/run.h"
@@ -41,6 +42,8 @@ void Frame::note_cron_waits(const Cron& cron) { state_.note_cron_waits(cron); }
 
 void Frame::note_gate_seen(const std::string& gate) { state_.note_gate_seen(gate); }
 
+void Frame::note_answered(const Uuid& token) { state_.note_answered(token); }
+
 template <class Given>
 void Frame::add(Given&& event) {
   const size_t before = record_.size();
@@ -49,6 +52,9 @@ void Frame::add(Given&& event) {
   state_.apply(std::forward<Given>(event), Stamp{sequence, now_ms_});
   if constexpr (requires { copy_setting(*this, event); }) {
     if (readable_.partitions() > 1) copy_setting(*this, event);
+  }
+  if constexpr (requires { release_forgotten(*this, event); }) {
+    if (readable_.partitions() > 1) release_forgotten(*this, event);
   }
 }
 

@@ -381,6 +381,10 @@ std::vector<RunId> MutableState::take_moved_runs() {
   return std::exchange(memory_->moved_runs, {});
 }
 
+void MutableState::note_answered(const Uuid& token) {
+  memory_->moved_runs.push_back(RunId(token));
+}
+
 bool MutableState::take_new_messages() { return std::exchange(memory_->new_messages, false); }
 
 std::vector<EffectNote> MutableState::take_effects() {

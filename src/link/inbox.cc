@@ -16,10 +16,10 @@ Inbox::~Inbox() { ::close(event_fd_); }
 bool Inbox::push(LinkMessage&& message) {
   std::vector<LinkMessage> one;
   one.push_back(std::move(message));
-  return push(std::move(one));
+  return push_all(one);
 }
 
-bool Inbox::push(std::vector<LinkMessage>&& messages) {
+bool Inbox::push_all(std::vector<LinkMessage>& messages) {
   bool must_wake = false;
   {
     const std::lock_guard lock(mutex_);

@@ -42,9 +42,9 @@ class Inbox {
   Inbox& operator=(Inbox&&) = delete;
   ~Inbox();
 
-  // The link thread finds all of them in one round. False, and `messages` is untouched, after
-  // close().
-  bool push(std::vector<LinkMessage>&& messages);
+  // Moves all of them in; the link thread finds them in one round. False, and they are untouched,
+  // after close().
+  bool push_all(std::vector<LinkMessage>& messages);
   bool push(LinkMessage&& message);
 
   // Link thread. prepare_sleep() is false if messages wait.

@@ -63,20 +63,6 @@ class CountingSink : public http::AnswerSink {
   Countdown& countdown_;
 };
 
-// Answers the client of the passing node.
-class PassOn : public http::AnswerSink {
- public:
-  explicit PassOn(http::Responder&& responder) : responder_(std::move(responder)) {}
-  void answer(http::Response&& response) override { responder_.respond(std::move(response)); }
-  void begin_stream(http::Response&&) override {}
-  bool write(std::string_view) override { return true; }
-  void end_stream() override {}
-  void on_disconnect(std::function<void()>) override {}
-
- private:
-  http::Responder responder_;
-};
-
 double cpu_micros() {
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);
@@ -166,7 +152,7 @@ http::Handler passing_on(Links& links, const Peer& peer) {
                  .epoch = 1,
                  .request = {.method = std::string(request.method),
                              .target = std::string(request.target)}},
-                std::make_shared<PassOn>(std::move(responder)),
+                http::sink_for(std::move(responder)),
                 fail_the_benchmark});
   };
 }

@@ -22,7 +22,7 @@ class RawPeer {
     address.sin_family = AF_INET;
     address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
     socklen_t size = sizeof address;
-    ::bind(listen_fd_, reinterpret_cast<sockaddr*>(&address), size);
+    EXPECT_EQ(::bind(listen_fd_, reinterpret_cast<sockaddr*>(&address), size), 0);
     ::listen(listen_fd_, 16);
     ::getsockname(listen_fd_, reinterpret_cast<sockaddr*>(&address), &size);
     port_ = ntohs(address.sin_port);
@@ -300,6 +300,21 @@ TEST(LinkFailures, AReplayedBatchIsRefused) {
   EXPECT_NE(node.door().warnings()[0].find("it came before"), std::string::npos);
 }
 
+// The head of a good batch with another body of the same length.
+TEST(LinkFailures, AChangedBodyIsRefused) {
+  ServingNode node(http::echo);
+  const auto from = links();
+  Peer elsewhere = node.peer();
+  elsewhere.incarnation = "serving-0";  // so that the counter is not the reason
+  call(*from, elsewhere, passed("POST", "/"))->wait();
+  std::string changed = node.last_batch();
+  changed.back() ^= 1;
+  http::LoopbackClient thief(node.server().port());
+  thief.send(changed);
+  EXPECT_EQ(http::status_of(thief.read_response()), "401");
+  EXPECT_EQ(node.door().warnings().size(), 1U);
+}
+
 TEST(LinkFailures, AnApiKeyOpensNothing) {
   ServingNode node(http::echo);
   http::LoopbackClient client(node.server().port());
@@ -307,6 +322,15 @@ TEST(LinkFailures, AnApiKeyOpensNothing) {
       "POST /v1/internal/link HTTP/1.1\r\nHost: h\r\nAuthorization: Bearer admin\r\n"
       "Content-Length: 2\r\n\r\n{}");
   EXPECT_EQ(http::status_of(client.read_response()), "401");
+}
+
+// It listens, but does not complete the handshake of TLS.
+TEST(LinkFailures, APeerThatDoesNotConnectInTime) {
+  RawPeer silent;
+  Peer peer = silent.peer();
+  peer.url.insert(4, "s");
+  const auto from = links({.connect_ms_max = 20});
+  EXPECT_EQ(call(*from, peer, passed("POST", "/"))->wait(), "failed NotSent|");
 }
 
 TEST(LinkFailures, ADroppedPeerFailsAtOnce) {

@@ -147,5 +147,65 @@ TEST(LinkStreams, AReaderThatCatchesUpGetsAll) {
   EXPECT_EQ(outcome->bytes(), 8U * 64 * 1024 + 4);
 }
 
+// From a client's connection through two nodes and back.
+class PassingNode {
+ public:
+  explicit PassingNode(const Peer& peer) : links_(links()) {
+    server_ = http::serve({}, [this, peer](http::Request&& request, http::Responder responder) {
+      const bool waits = request.path != "/calm";
+      const std::shared_ptr<http::AnswerSink> sink = http::sink_for(std::move(responder));
+      links_->call({peer,
+                    {.partition = 1,
+                     .epoch = 1,
+                     .request = http::parts_of(std::move(request)),
+                     .waits = waits},
+                    sink,
+                    [sink](LinkFailure) { sink->answer({.status = 503}); }});
+    });
+  }
+  ~PassingNode() { links_->stop(); }
+  PassingNode(const PassingNode&) = delete;
+  PassingNode& operator=(const PassingNode&) = delete;
+
+  int port() const { return server_->port(); }
+
+ private:
+  std::unique_ptr<Links> links_;
+  std::unique_ptr<http::Server> server_;
+};
+
+TEST(LinkStreams, AClientOfAnotherNodeSeesNoDifference) {
+  http::Parked parked;
+  ServingNode serving(http::parking(parked));
+  PassingNode passing(serving.peer());
+  http::LoopbackClient client(passing.port());
+  client.send(http::get("/calm", "X-Request-Id: i\r\n"));
+  parked.take("/calm").respond({.status = 404, .headers = {{"A", "b"}}, .body = "no"});
+  EXPECT_EQ(client.read_response(),
+            "HTTP/1.1 404 Not Found\r\nContent-Length: 2\r\nX-Request-Id: i\r\nA: b\r\n\r\nno");
+  client.send(http::get("/events"));
+  http::Stream stream = parked.take("/events").stream({.body = "first"});
+  EXPECT_EQ(http::status_of(client.read_until("5\r\nfirst\r\n")), "200");
+  std::promise<void> closed;
+  stream.on_close([&] { closed.set_value(); });
+  client.close();
+  closed.get_future().wait();
+}
+
+TEST(LinkStreams, AClientThatLeavesALongPollOfAnotherNode) {
+  std::promise<http::Responder> parked;
+  std::promise<void> gone;
+  ServingNode serving([&](http::Request&&, http::Responder responder) {
+    responder.on_disconnect([&] { gone.set_value(); });
+    parked.set_value(std::move(responder));
+  });
+  PassingNode passing(serving.peer());
+  http::LoopbackClient client(passing.port());
+  client.send(http::get("/poll"));
+  const http::Responder kept = parked.get_future().get();
+  client.close();
+  gone.get_future().wait();
+}
+
 }  // namespace
 }  // namespace pawl::link

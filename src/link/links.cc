@@ -167,7 +167,7 @@ void Links::Loop::rounds() {
 void Links::Loop::read_messages() {
   inbox_->take(messages_);
   for (LinkMessage& one : messages_) {
-    std::visit([&](auto&& message) { take(std::move(message)); }, std::move(one));
+    std::visit([&](auto& message) { take(std::move(message)); }, one);
   }
   messages_.clear();
 }
@@ -276,7 +276,7 @@ void Links::call_many(std::vector<LinkCall> calls) {
     }
     messages.emplace_back(message::TakeCall{std::move(one.peer), std::move(call)});
   }
-  if (loop_->inbox()->push(std::move(messages))) return;
+  if (loop_->inbox()->push_all(messages)) return;
   for (LinkMessage& message : messages) {
     std::get<message::TakeCall>(message).call->fail(LinkFailure::NotSent, loop_->counters());
   }

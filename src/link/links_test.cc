@@ -3,12 +3,19 @@
 
 #include <gtest/gtest.h>
 
-#include <set>
+#include <thread>
 
+#include "base/work_pool.h"
 #include "link/testing/link_fixture.h"
 
 namespace pawl::link {
 namespace {
+
+std::vector<std::string> numbered_paths(size_t count) {
+  std::vector<std::string> paths(count);
+  for (size_t i = 0; i < count; ++i) paths[i] = "/" + std::to_string(i);
+  return paths;
+}
 
 TEST(Links, AnAnswerArrivesUnchanged) {
   ServingNode node([](http::Request&& request, http::Responder responder) {
@@ -54,9 +61,7 @@ TEST(Links, OneBatchIsAnsweredOutOfOrder) {
   http::Parked parked;
   ServingNode node(http::parking(parked));
   const auto from = links();
-  std::vector<std::string> paths;
-  for (int i = 0; i < 50; ++i) paths.push_back("/" + std::to_string(i));
-  const auto outcomes = call_many(*from, node.peer(), paths);
+  const auto outcomes = call_many(*from, node.peer(), numbered_paths(50));
   for (int i = 50; i-- > 0;) {
     const std::string path = "/" + std::to_string(i);
     parked.take(path).respond({.body = "of " + path});
@@ -70,9 +75,7 @@ TEST(Links, OneBatchIsAnsweredOutOfOrder) {
 TEST(Links, MoreCallsThanABatchHoldsTravelInSeveral) {
   ServingNode node(http::echo);
   const auto from = links({.lines_max = 2});
-  std::vector<std::string> paths;
-  for (int i = 0; i < 2'000; ++i) paths.push_back("/" + std::to_string(i));
-  const auto outcomes = call_many(*from, node.peer(), paths);
+  const auto outcomes = call_many(*from, node.peer(), numbered_paths(2'000));
   for (int i = 0; i < 2'000; ++i) {
     EXPECT_EQ(outcomes[static_cast<size_t>(i)]->wait(),
               "answer 200 GET /" + std::to_string(i) + " []|");
@@ -88,6 +91,45 @@ TEST(Links, ALineIsUsedAgain) {
     EXPECT_EQ(call(*from, node.peer(), passed("GET", "/"))->wait(), "answer 200 GET / []|");
   }
   EXPECT_EQ(node.server().stats().connections_accepted, 1U);
+}
+
+TEST(Links, AnUnusedLineIsClosed) {
+  ServingNode node(http::echo);
+  const auto from = links({.idle_ms_max = 1});
+  call(*from, node.peer(), passed("GET", "/"))->wait();
+  while (from->stats().lines > 0) std::this_thread::yield();
+  EXPECT_EQ(call(*from, node.peer(), passed("GET", "/"))->wait(), "answer 200 GET / []|");
+  EXPECT_EQ(node.server().stats().connections_accepted, 2U);
+}
+
+// Calls from several threads to two nodes, answered from another thread than they came on.
+TEST(Links, ManyThreadsAtOnce) {
+  WorkPool answering({.threads = 2, .waiting_max = 100'000});
+  const http::Handler handler = [&](http::Request&& request, http::Responder responder) {
+    auto kept = std::make_shared<http::Responder>(std::move(responder));
+    std::function<void()> work = [kept, target = std::string(request.target)] {
+      kept->respond({.body = target});
+    };
+    EXPECT_TRUE(answering.run(work).ok());
+  };
+  ServingNode first(handler);
+  ServingNode second(handler, {.incarnation = "serving-2"}, {.io_threads = 2});
+  Peer peers[] = {first.peer(), second.peer()};
+  peers[1].incarnation = "serving-2";
+  const auto from = links();
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 4; ++t) {
+    threads.emplace_back([&, t] {
+      for (int i = 0; i < 50; ++i) {
+        const auto outcomes = call_many(*from, peers[(t + i) % 2], numbered_paths(8));
+        for (size_t k = 0; k < outcomes.size(); ++k)
+          EXPECT_EQ(outcomes[k]->wait(), "answer 200 /" + std::to_string(k) + "|");
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(from->stats().passed_on, 1'600U);
+  answering.stop();
 }
 
 // What the handler forgets is a 500 for the client, as without a link.

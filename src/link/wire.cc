@@ -134,25 +134,29 @@ FrameReader::Head FrameReader::read_head(std::string_view bytes, size_t& used) {
   return Head::Complete;
 }
 
+// Takes the head of the next frame from the front of `bytes`, or all of them if it goes on behind.
+FrameReader::Head FrameReader::begin_frame(std::string_view& bytes) {
+  const size_t before = pending_.size();
+  if (before > 0) pending_.append(bytes.substr(0, kFrameHeadBytesMax - before));
+  const std::string_view at_hand = before > 0 ? std::string_view(pending_) : bytes;
+  size_t used = 0;
+  const Head head = read_head(at_hand, used);
+  if (head == Head::Short) {
+    if (at_hand.size() >= kFrameHeadBytesMax) return Head::Bad;
+    if (before == 0) pending_.assign(bytes);
+    bytes = {};
+  }
+  if (head != Head::Complete) return head;
+  bytes.remove_prefix(used - before);
+  pending_.clear();
+  in_body_ = true;
+  return head;
+}
+
 bool FrameReader::feed(std::string_view bytes, const std::function<void(Frame&&)>& take) {
   while (!bytes.empty()) {
-    if (!in_body_) {
-      const size_t before = pending_.size();
-      if (before > 0) pending_.append(bytes.substr(0, kFrameHeadBytesMax - before));
-      size_t used = 0;
-      const std::string_view at_hand = before > 0 ? std::string_view(pending_) : bytes;
-      const Head head = read_head(at_hand, used);
-      if (head == Head::Bad) return false;
-      if (head == Head::Short) {
-        if (at_hand.size() >= kFrameHeadBytesMax) return false;
-        if (before == 0) pending_.assign(bytes);
-        return true;
-      }
-      if (used < before) return false;  // it was complete before these bytes came
-      bytes.remove_prefix(used - before);
-      pending_.clear();
-      in_body_ = true;
-    }
+    if (!in_body_ && begin_frame(bytes) == Head::Bad) return false;
+    if (!in_body_) return true;
     const size_t count = std::min(left_, bytes.size());
     frame_.response.body.append(bytes.substr(0, count));
     bytes.remove_prefix(count);

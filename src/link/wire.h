@@ -161,6 +161,7 @@ class FrameReader {
  private:
   enum class Head : unsigned char { Complete, Short, Bad };
   Head read_head(std::string_view bytes, size_t& used);
+  Head begin_frame(std::string_view& bytes);
 
   std::string pending_;  // the beginning of a frame's head
   Frame frame_;

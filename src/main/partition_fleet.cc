@@ -76,7 +76,9 @@ Status PartitionFleet::join_cluster() {
   front_ = std::make_unique<front::Front>(server_, map_, links_.get(), peer_of(self),
                                           [this] { member_->look_now(); });
   door_ = std::make_unique<link::LinkDoor>(
-      link::DoorConfig{.key = key, .incarnation = self.incarnation},
+      link::DoorConfig{.key = key,
+                       .incarnation = self.incarnation,
+                       .may_answer = [this] { return member_->lease().holds(); }},
       [this](uint16_t partition, uint64_t epoch, uint8_t hops, http::Request&& request,
              http::Responder&& responder) {
         return front_->deliver(partition, epoch, hops, std::move(request), std::move(responder));
@@ -153,9 +155,7 @@ uint64_t PartitionFleet::journal_head(uint16_t partition) {
 
 http::Verdict PartitionFleet::judge(http::Request& request) {
   if (door_ && request.path == link::kLinkPath && request.method == "POST") {
-    http::Verdict verdict;
-    verdict.wraps_requests = true;
-    return verdict;
+    return door_->judge(request);
   }
   return server_.judge(request);
 }

@@ -12,6 +12,7 @@
 #include "actions/file_handle.h"
 #include "base/hash.h"
 #include "base/log.h"
+#include "journal/record.h"
 
 namespace pawl {
 namespace {
@@ -49,6 +50,14 @@ Result<std::unique_ptr<cluster::Member>> join_cluster(const ServeOptions& option
     return Error{ErrorCode::InvalidRequest,
                  "a PostgreSQL store needs --cluster-key FILE, the same for all nodes; make one"
                  " with `head -c 32 /dev/urandom > cluster.key && chmod 600 cluster.key`"};
+  const size_t colon = options.listen.rfind(':');
+  const std::string host = options.listen.substr(0, colon);
+  const bool found_there =
+      host != "0.0.0.0" && host != "[::]" && options.listen.substr(colon) != ":0";
+  if (options.advertise.empty() && !found_there)
+    return Error{ErrorCode::InvalidRequest, "other nodes cannot reach this one at http://" +
+                                                options.listen +
+                                                "; say its address with --advertise"};
   cluster::MemberSetup setup;
   setup.database = options.database;
   setup.partitions = options.partitions;
@@ -59,6 +68,7 @@ Result<std::unique_ptr<cluster::Member>> join_cluster(const ServeOptions& option
   setup.name = node_name(options);
   setup.url = node_url(options);
   setup.version = options.app.version;
+  setup.format = journal::kRecordVersion;
   setup.lost = [](const Error& why) {
     log::error(why.message, {{"code", wire_code(why.code)}});
     ::kill(::getpid(), SIGTERM);

@@ -11,6 +11,7 @@ namespace pawl {
 namespace {
 
 constexpr int64_t kSettingsWaitMs = 10'000;
+constexpr int64_t kSweepMsMax = 300'000;
 
 std::string crash_book_of(const std::string& directory, uint16_t partition) {
   return directory +
@@ -41,6 +42,9 @@ EngineConfig engine_config(const PartitionSurroundings& around, uint16_t partiti
   engine.core.state.partition = partition;
   engine.core.state.partitions = partitions;
   engine.core.outbox_bell = &bell;
+  // Together the partitions look for what is old about as often as one does alone: each look reads.
+  engine.core.retention.sweep_every_ms =
+      std::min(kSweepMsMax, engine.core.retention.sweep_every_ms * partitions);
   if (around.on_ready)
     engine.core.on_ready = [ready = around.on_ready, partition](const std::string& queue) {
       ready(partition, queue);

@@ -64,6 +64,7 @@ RunId Flow::create(const PlanNode& plan, const JobParent& parent, const std::str
               : parent.run.is_nil() ? RunId(frame_.fresh_id())
                                     : RunId(child_id(run(parent.run), index_of(parent.place)));
   if (!plan.id.is_nil()) event.salt = frame_.draw();
+  event.children_at = children_mark(state_, event.run);
   event.kind = plan.run_kind;
   event.name = plan.name;
   event.parent = parent;

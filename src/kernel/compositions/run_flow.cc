@@ -6,6 +6,7 @@
 #include "kernel/compositions/run_values.h"
 #include "kernel/jobs/finish_job.h"
 #include "kernel/jobs/job.h"
+#include "kernel/messages/claims.h"
 #include "kernel/messages/placing.h"
 
 namespace pawl {
@@ -173,7 +174,8 @@ Status check_size(const PlanNode& plan) {
 }  // namespace
 
 Result<RunId> create_run(Frame& frame, const PlanNode& given, const std::string& tenant) {
-  if (!given.id.is_nil() && frame.state().find_run(given.id) != nullptr)
+  if (!given.id.is_nil() && (frame.state().find_run(given.id) != nullptr ||
+                             is_taken_elsewhere(frame.state(), given.id)))
     return Error{ErrorCode::Duplicate,
                  "a workflow with the id " +
                      (given.client_id.empty() ? given.id.text() : given.client_id) +
@@ -208,6 +210,7 @@ Status create_child_run(Frame& frame, const PlanNode& given, const JobParent& pa
 
 void job_ended(Frame& frame, const JobId& id) {
   const Job* job = frame.state().find_job(id);
+  if (job != nullptr) tell_unique_home(frame, *job);
   if (job != nullptr && job->placed_by != 0) return tell_ended(frame, *job);
   if (job == nullptr || job->parent.run.is_nil()) return;
   Flow flow(frame);

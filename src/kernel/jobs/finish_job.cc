@@ -6,6 +6,7 @@
 #include "kernel/jobs/fetch_jobs.h"
 #include "kernel/jobs/job.h"
 #include "kernel/jobs/queue.h"
+#include "kernel/messages/claims.h"
 #include "kernel/messages/placing.h"
 #include "kernel/run.h"
 #include "kernel/state.h"
@@ -201,7 +202,8 @@ void revive(Frame& frame, const Job& job) {
   event.was_dead_letter = job.dead_letter;
   event.attempt = 0;
   frame.emit(event);
-  if (event.elsewhere) revive_elsewhere(frame, event.job);
+  if (event.elsewhere) return revive_elsewhere(frame, event.job);
+  tell_unique_home(frame, job);
 }
 
 Status delete_dead(Frame& frame, const JobId& id) {

@@ -69,7 +69,11 @@ RetryPolicy Job::retry_policy() const {
 
 JobPlaces Job::current_places() const {
   JobPlaces now;
-  if (forgotten || is_elsewhere()) return now;
+  if (forgotten) return now;
+  if (is_elsewhere()) {
+    now.unique = !unique_key.empty();
+    return now;
+  }
   switch (state) {
     case JobState::Available:
       now.ready = true;

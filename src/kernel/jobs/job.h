@@ -93,8 +93,8 @@ struct Job : Resident {
   uint32_t home = 0;       // the partition where it is, plus one; 0 = here
   std::unique_ptr<JobExtras> extras;
 
-  // What is known here of a job of another partition: it has no place in a queue, no timer and no
-  // unique key, and is not shown as a job.
+  // What is known here of a job of another partition: it has no place in a queue and no timer, and
+  // is not shown as a job.
   bool is_elsewhere() const { return home != 0; }
 
   // Approximate memory beyond its own size.

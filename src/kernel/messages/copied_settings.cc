@@ -39,6 +39,7 @@ bool is_copied(DocKind kind, std::string_view key) {
     case DocKind::Mail:
     case DocKind::Elsewhere:
     case DocKind::Unwanted:
+    case DocKind::Claim:
       return false;
   }
   return false;

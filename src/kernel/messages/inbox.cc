@@ -3,6 +3,8 @@
 #include <string>
 
 #include "kernel/frame.h"
+#include "kernel/messages/claims.h"
+#include "kernel/messages/closing.h"
 #include "kernel/messages/copied_settings.h"
 #include "kernel/messages/mail.h"
 #include "kernel/messages/placing.h"
@@ -48,6 +50,19 @@ Status take_next(Frame& frame, const MessageHead& head, const Message& message) 
       return do_work<MemberCancelled>(frame, head, message, take_cancelled);
     case MessageKind::Revive:
       return do_work<MemberRevived>(frame, head, message, take_revived);
+    case MessageKind::Claim:
+      return do_work<AskedClaim>(frame, head, message, take_claim);
+    case MessageKind::Granted:
+    case MessageKind::Refused:
+      return do_work<AnsweredClaim>(frame, head, message, take_claim_answer);
+    case MessageKind::Release:
+      return do_work<ReleasedClaim>(frame, head, message, take_release);
+    case MessageKind::Close:
+      return do_work<ClosedDefinition>(frame, head, message, take_closed);
+    case MessageKind::Counted:
+      return do_work<CountedRuns>(frame, head, message, take_counted);
+    case MessageKind::Reopen:
+      return do_work<ClosedDefinition>(frame, head, message, take_reopened);
   }
   return Error{ErrorCode::Corrupt, "message " + std::to_string(head.number) + " of partition " +
                                        std::to_string(head.from) + " has an unknown kind (" +

@@ -30,6 +30,13 @@ enum class MessageKind : uint8_t {
   Ended = 8,            // MemberEnded
   Cancel = 9,           // MemberCancelled
   Revive = 10,          // MemberRevived
+  Claim = 11,           // AskedClaim, see claims.h
+  Granted = 12,         // AnsweredClaim
+  Refused = 13,         // likewise
+  Release = 14,         // ReleasedClaim
+  Close = 15,           // ClosedDefinition, see closing.h
+  Counted = 16,         // CountedRuns
+  Reopen = 17,          // ClosedDefinition
 };
 
 struct Message {

@@ -7,8 +7,10 @@
 #include "kernel/frame.h"
 #include "kernel/jobs/finish_job.h"
 #include "kernel/jobs/job.h"
+#include "kernel/jobs/job_copy.h"
 #include "kernel/jobs/push_jobs.h"
 #include "kernel/jobs/queue.h"
+#include "kernel/messages/claims.h"
 #include "kernel/messages/message.h"
 #include "kernel/messages/outbox.h"
 #include "kernel/run.h"
@@ -18,9 +20,6 @@
 
 namespace pawl {
 namespace {
-
-// Job::placed_by and Job::home are partitions plus one.
-uint16_t partition_of_mark(uint32_t mark) { return static_cast<uint16_t>(mark - 1); }
 
 template <class Event>
 Event event_of(const Job& job) {
@@ -42,12 +41,6 @@ void add_surroundings(const State& state, NewJob& job) {
   spec.around = spec.around.substr(1, spec.around.size() - 2);
   spec.around_id = run->client_id;
   job.spec = codec::encoded(spec);
-}
-
-JobState birth_state(const NewJob& job, int64_t now_ms) {
-  return job.pending                 ? JobState::Pending
-         : job.scheduled_ms > now_ms ? JobState::Scheduled
-                                     : JobState::Available;
 }
 
 MemberEnded end_of_member(const Job& job) {
@@ -75,6 +68,12 @@ void want_again(Frame& frame, const JobId& job) {
     frame.emit(DocDeleted{DocKind::Unwanted, job.bytes()});
 }
 
+void note_revived(Frame& frame, const Job& job) {
+  auto event = event_of<JobRevived>(job);
+  event.attempt = 0;
+  frame.emit(event);
+}
+
 std::string step_job_key(const Uuid& id) { return at_partition(id, 0).bytes(); }
 
 }  // namespace
@@ -92,13 +91,24 @@ uint16_t home_of_job(const State& state, const NewJob& job) {
                              : state.partition();
 }
 
+uint16_t home_of_member(const State& state, const NewJob& job) {
+  const uint16_t home = home_of_job(state, job);
+  if (home != state.partition() || job.unique.key.empty() || !job.limit.empty()) return home;
+  if (const Queue* queue = state.find_queue(job.queue);
+      job.queue_rate != 0 || (queue != nullptr && is_pinned(queue->settings)))
+    return home;
+  return home_of(NameKind::UniqueKey, "", job.unique.key, state.partitions());
+}
+
+uint16_t partition_of_mark(uint32_t mark) { return static_cast<uint16_t>(mark - 1); }
+
 Uuid at_partition(Uuid id, uint16_t partition) {
   id.lo = (id.lo & ~uint64_t{0xffff}) | partition;
   return id;
 }
 
 Uuid id_at_home(const State& state, const NewJob& job, const Uuid& id) {
-  const uint16_t home = home_of_job(state, job);
+  const uint16_t home = home_of_member(state, job);
   return home == state.partition() ? id : at_partition(id, home);
 }
 
@@ -112,6 +122,15 @@ Result<JobId> place_elsewhere(Frame& frame, NewJob job, uint16_t home) {
   job.placed_by = uint32_t{state.partition()} + 1;
   JobSpec known;
   known.type = job.type;
+  note_elsewhere(frame, job, home, "", codec::encoded(known));
+  hold_id(frame, job.id, home);
+  add_surroundings(state, job);
+  send_message(frame, home, message_of(MessageKind::Place, job));
+  return job.id;
+}
+
+void note_elsewhere(Frame& frame, const NewJob& job, uint16_t home, const std::string& unique_key,
+                    const std::string& spec) {
   JobCreated event;
   event.job = job.id;
   event.elsewhere = true;
@@ -123,15 +142,23 @@ Result<JobId> place_elsewhere(Frame& frame, NewJob job, uint16_t home) {
   event.priority = job.priority;
   event.max_attempts = job.max_attempts;
   event.scheduled_ms = job.scheduled_ms;
-  event.spec = codec::encoded(known);
-  event.parent = job.parent;
+  event.unique_key = unique_key;
+  event.spec = spec;
+  if (unique_key.empty()) event.parent = job.parent;
   frame.emit(event);
-  add_surroundings(state, job);
-  send_message(frame, home, message_of(MessageKind::Place, job));
-  return job.id;
+}
+
+void forget_noted(Frame& frame, const JobId& id) {
+  const Job* job = frame.state().partitions() == 1 ? nullptr : frame.state().find_job(id);
+  if (job == nullptr || !job->is_elsewhere()) return;
+  JobsForgotten event;
+  event.jobs = {id};
+  event.elsewhere = true;
+  frame.emit(event);
 }
 
 void hand_over(Frame& frame, const NewJob& job, uint16_t home) {
+  hold_id(frame, job.id, home);
   send_message(frame, home, message_of(MessageKind::Place, job));
 }
 
@@ -146,9 +173,12 @@ void revive_elsewhere(Frame& frame, const JobId& id) {
   send_message(frame, partition_of_mark(job->home), message_of(MessageKind::Revive, revived));
 }
 
+// One that had ended was revived by hand where it is.
 void take_began(Frame& frame, const MemberBegan& began) {
   const Job* job = frame.state().find_job(began.job);
-  if (job == nullptr || !job->is_elsewhere() || is_terminal(job->state)) return;
+  if (job == nullptr || !job->is_elsewhere()) return;
+  if (is_terminal(job->state)) note_revived(frame, *job);
+  if (began.waits || job->state == JobState::Active) return;
   auto event = event_of<JobLeased>(*job);
   event.attempt = began.attempt;
   event.worker = began.worker;
@@ -156,15 +186,11 @@ void take_began(Frame& frame, const MemberBegan& began) {
   if (!job->parent.run.is_nil()) job_began(frame, began.job);
 }
 
-// One that had ended was revived by hand, and has ended again.
+// Likewise, and it has ended again.
 void take_ended(Frame& frame, const MemberEnded& ended) {
   const Job* job = frame.state().find_job(ended.job);
   if (job == nullptr || !job->is_elsewhere()) return;
-  if (is_terminal(job->state)) {
-    auto event = event_of<JobRevived>(*job);
-    event.attempt = 0;
-    frame.emit(event);
-  }
+  if (is_terminal(job->state)) note_revived(frame, *job);
   if (ended.state == JobState::Completed) {
     auto event = event_of<JobCompleted>(*job);
     event.result = ended.result;
@@ -187,7 +213,10 @@ void take_ended(Frame& frame, const MemberEnded& ended) {
 
 // --- the home
 
+// A claim of its unique key may have noted it here.
 void take_placed(Frame& frame, const NewJob& job) {
+  forget_noted(frame, job.id);
+  drop_id(frame, job.id);
   auto placed = frame.attempt([&](Frame& in) { return place_job(in, job); });
   if (placed.ok() || job.placed_by == 0) return;
   send_message(frame, partition_of_mark(job.placed_by),
@@ -195,15 +224,19 @@ void take_placed(Frame& frame, const NewJob& job) {
 }
 
 void tell_began(Frame& frame, const Job& job) {
-  if (job.attempt != 1) return;
-  MemberBegan began{job.id, job.attempt, job.worker};
-  send_message(frame, partition_of_mark(job.placed_by), message_of(MessageKind::Began, began));
+  if (job.attempt == 1) tell_how_it_is(frame, job, partition_of_mark(job.placed_by));
 }
 
 void tell_ended(Frame& frame, const Job& job) {
   want_again(frame, job.id);
-  send_message(frame, partition_of_mark(job.placed_by),
-               message_of(MessageKind::Ended, end_of_member(job)));
+  tell_how_it_is(frame, job, partition_of_mark(job.placed_by));
+}
+
+void tell_how_it_is(Frame& frame, const Job& job, uint16_t to) {
+  if (is_terminal(job.state))
+    return send_message(frame, to, message_of(MessageKind::Ended, end_of_member(job)));
+  MemberBegan began{job.id, job.attempt, job.worker, job.state != JobState::Active};
+  send_message(frame, to, message_of(MessageKind::Began, began));
 }
 
 bool is_wanted(const State& state, const Job& job) {

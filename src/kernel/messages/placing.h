@@ -32,16 +32,25 @@ class State;
 struct Job;
 struct NewJob;
 
-// Where this job is to live; this partition if no limit and no queue asks for another.
+// Where a pushed job is to live; this partition if no limit and no queue asks for another.
 uint16_t home_of_job(const State& state, const NewJob& job);
+// The same of a member or firing, which also follows its unique key: it cannot wait for a claim.
+uint16_t home_of_member(const State& state, const NewJob& job);
 Uuid at_partition(Uuid id, uint16_t partition);  // the same id, made to name this partition
-Uuid id_at_home(const State& state, const NewJob& job, const Uuid& id);
+Uuid id_at_home(const State& state, const NewJob& job, const Uuid& id);  // of a member
+// Of Job::placed_by and Job::home, which are partitions plus one.
+uint16_t partition_of_mark(uint32_t mark);
 
 // Begins a member or firing at its home: the job must have an id there, unless it has none yet.
 // Duplicate if the id is known here already.
 Result<JobId> place_elsewhere(Frame& frame, NewJob job, uint16_t home);
 // A pushed job, for which nobody here waits.
 void hand_over(Frame& frame, const NewJob& job, uint16_t home);
+// What is to be known here of a job that is, or will be, at another partition.
+void note_elsewhere(Frame& frame, const NewJob& job, uint16_t home, const std::string& unique_key,
+                    const std::string& spec);
+// Forgets that, if there is any, and a job with this id is to be here.
+void forget_noted(Frame& frame, const JobId& job);
 
 // --- of a job that is elsewhere
 // `only_waiting`: a worker that has it may go on, but it is not tried again.
@@ -51,6 +60,8 @@ void revive_elsewhere(Frame& frame, const JobId& job);
 // --- of a job that another partition has placed here (Job::placed_by)
 void tell_began(Frame& frame, const Job& job);  // after a lease
 void tell_ended(Frame& frame, const Job& job);
+// Its state, if it is at work or has ended, to a partition that follows it.
+void tell_how_it_is(Frame& frame, const Job& job, uint16_t to);
 bool is_wanted(const State& state, const Job& job);  // its run has not ended, as far as known
 
 // --- jobs of steps
@@ -65,11 +76,13 @@ struct MemberBegan {
   JobId job;
   uint32_t attempt = 0;
   std::string worker;
+  bool waits = false;  // not yet: it was revived
 
   static void fields(auto& self, auto&& visit) {
     visit(1, "job", self.job);
     visit(2, "attempt", self.attempt);
     visit(3, "worker", self.worker);
+    visit(4, "waits", self.waits);
   }
 };
 struct MemberEnded {

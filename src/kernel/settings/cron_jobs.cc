@@ -92,7 +92,7 @@ const Job* unfinished_job(const State& state, const Cron& cron) {
 // At its home if that is another partition, as a member of a run: overlap looks at its end.
 Result<JobId> fire(Frame& frame, const NewJob& job) {
   const State& state = frame.state();
-  if (const uint16_t home = home_of_job(state, job); home != state.partition())
+  if (const uint16_t home = home_of_member(state, job); home != state.partition())
     return place_elsewhere(frame, job, home);
   PAWL_TRY(std::vector<Pushed> pushed, push_jobs(frame, {job}));
   return pushed[0].id;
