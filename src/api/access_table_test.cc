@@ -118,6 +118,7 @@ const std::map<Permission, std::vector<Entry>> kTable = {
         {"GET", "/ojs/v1/ojs/v1/checkpoints/{id}"}, {"DELETE", "/ojs/v1/ojs/v1/checkpoints/{id}"},
         {"GET", "/ojs/v1/ojs/v1/checkpoints/{id}/resume"}}},
     {Permission::Operate, {
+        {"POST", "/v1/cluster/nodes/{id}/drain"}, {"POST", "/v1/cluster/nodes/{id}/undrain"},
         {"POST", "/v1/worlds"},
         {"POST", "/v1/worlds/{w}/clock"},
         {"POST", "/v1/worlds/{w}/system/effects"},

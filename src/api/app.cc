@@ -6,16 +6,18 @@
 #include "api/call_task.h"
 #include "api/host_name.h"
 #include "api/maintenance.h"
+#include "api/part_call.h"
 #include "api/routes.h"
 #include "base/log.h"
+#include "effects/webhook.h"
 #include "engine/waiting_task.h"
 #include "kernel/frame.h"
+#include "kernel/settings/doc.h"
+#include "kernel/state.h"
 #include "worldhost/world_host.h"
 
 namespace pawl::api {
 namespace {
-
-constexpr size_t kIdempotencyKeyMax = 255;
 
 // Reads the state, not the store: a key created just before a crash is in the journal, but may have
 // no row yet.
@@ -37,29 +39,6 @@ class ReadKeys : public Task {
   bool closed_ = false;
   std::promise<std::vector<ApiKey>> answer_;
 };
-
-bool sane_tenant(std::string_view tenant) {
-  if (tenant.size() > 128) return false;
-  for (char c : tenant)
-    if (!(std::isalnum(static_cast<unsigned char>(c)) || c == '-' || c == '_' || c == '.'))
-      return false;
-  return true;
-}
-
-// A page in a browser must not be able to drive a server that trusts everyone on the machine.
-bool foreign_origin(const http::Request& request) {
-  std::string_view origin = request.header("origin");
-  if (origin.empty() || origin == "null") return origin == "null";
-  size_t at = origin.find("://");
-  return at == std::string_view::npos || origin.substr(at + 3) != request.header("host");
-}
-
-// Bound of a body that the handler does not use.
-constexpr size_t kUnusedBodyBytesMax = 64 * 1024;
-
-Surface surface_of(const Route* route, const http::Request& request) {
-  return surface_of_path(route != nullptr ? route->pattern : request.path);
-}
 
 // Whether the value of "definition" is more than the name of a stored definition.
 bool gives_definition(std::string_view body) {
@@ -96,27 +75,62 @@ std::string_view without_port(std::string_view peer) { return peer.substr(0, pee
 
 }  // namespace
 
-App::App(const AppConfig& config, EngineLoop& engine, Store& store, Clock& clock)
-    : config_(config),
+// Told when the last call of an App is over.
+class App::CallsUnderWay {
+ public:
+  CallsUnderWay() : ticket_(this, [](CallsUnderWay* calls) { calls->end(); }) {}
+
+  std::shared_ptr<void> ticket() const { return ticket_; }
+  void wait_for_end() {
+    ticket_.reset();
+    std::unique_lock lock(mutex_);
+    ended_.wait(lock, [&] { return over_; });
+  }
+
+ private:
+  void end() {
+    std::lock_guard lock(mutex_);
+    over_ = true;
+    ended_.notify_all();
+  }
+
+  std::mutex mutex_;
+  std::condition_variable ended_;
+  bool over_ = false;  // guarded by mutex_
+  std::shared_ptr<CallsUnderWay> ticket_;
+};
+
+App::App(std::unique_ptr<ServerParts> own, ServerParts* server, EngineLoop& engine, Store& store,
+         Clock& clock)
+    : own_server_(std::move(own)),
+      server_(server != nullptr ? *server : *own_server_),
       engine_(engine),
       store_(store),
       clock_(clock),
-      cors_(config.cors_origins),
-      started_ms_(clock.now_ms()),
       events_(engine, store),
       turns_(engine) {
-  add_all_routes(router_);
+  if (server_.config().in_cluster) calls_ = std::make_unique<CallsUnderWay>();
 }
+
+App::App(ServerParts& server, EngineLoop& engine, Store& store, Clock& clock)
+    : App(nullptr, &server, engine, store, clock) {}
+
+App::App(const AppConfig& config, EngineLoop& engine, Store& store, Clock& clock)
+    : App(std::make_unique<ServerParts>(config, clock), nullptr, engine, store, clock) {}
+
+App::~App() = default;
 
 void App::load() {
   auto reading = std::make_shared<ReadKeys>();
   std::future<std::vector<ApiKey>> keys = reading->keys();
   if (!engine_.submit(reading).ok()) return;
-  for (const ApiKey& key : keys.get()) keys_.put(key);
-  if (reading->closed()) keys_.close();
-  auto sample = [this] {
-    auto look = [this](const Frame& frame) {
-      set_maintenance(is_in_maintenance(frame.state()));
+  for (const ApiKey& key : keys.get()) server_.keys().put(key);
+  if (reading->closed()) server_.keys().close();
+  auto sample = [this, samples = uint64_t{0}]() mutable {
+    // It reads, and changes are known by themselves: partitions look as often as one alone.
+    const bool look_again = samples++ % server_.config().partitions == 0;
+    auto look = [this, look_again](const Frame& frame) {
+      if (look_again) set_maintenance(is_in_maintenance(frame.state()));
       stats_history_.sample(frame.state(), frame.now_ms());
     };
     // On failure there is only a gap in the history.
@@ -126,58 +140,21 @@ void App::load() {
   stats_history_.start(sample);
 }
 
-Status App::allow(const http::Request& request, const Route& route, bool from_known_origin) const {
-  if (route.scope == Permission::Public) return ok_status();
-  if (!from_known_origin && foreign_origin(request))
-    return Error{ErrorCode::Forbidden, "requests from other origins are not accepted"};
-  // HTTP/1.0 may omit it; no browser does.
-  if (config_.local_names_only && !keys_.needed() && request.has_header("host") &&
-      !is_own_host(request.header("host"), config_.host_names))
-    return Error{ErrorCode::Forbidden,
-                 "without an API key this server answers to localhost, addresses and its own names "
-                 "only; make a key, or name it with --host-name"};
-  if (!sane_tenant(request.header("x-ojs-tenant")))
-    return Error{ErrorCode::InvalidRequest,
-                 "X-OJS-Tenant must be up to 128 letters, digits, '-', '_' or '.'"};
-  if (request.header("idempotency-key").size() > kIdempotencyKeyMax)
-    return Error{ErrorCode::InvalidRequest, "Idempotency-Key must be at most " +
-                                                std::to_string(kIdempotencyKeyMax) + " bytes"};
-  std::string_view version = request.header("ojs-version");
-  if (surface_of_path(route.pattern) == Surface::Ojs && !version.empty() &&
-      version.substr(0, 2) != "1." && version != "1")
-    return Error{ErrorCode::Unsupported, "OJS-Version '" + std::string(version) +
-                                             "' is not supported; this server speaks 1.0"};
-  return keys_.check(request.header("authorization"), route.scope);
-}
-
-http::Verdict App::judge(http::Request& request) {
-  http::Verdict verdict;
-  const CorsPolicy::Origin origin = cors_.judge(request);
-  verdict.lines = origin.lines;
-  if (origin.known && CorsPolicy::is_preflight(request)) {
-    verdict.answer = CorsPolicy::preflight_answer(request);
-    return verdict;
+void App::setting_copied(Frame& frame, DocKind kind, const std::string& key) {
+  const Doc* doc = frame.state().find_doc(kind, key);
+  if (kind == DocKind::Maintenance) {
+    set_maintenance(is_in_maintenance(frame.state()));
+  } else if (kind == DocKind::Webhook) {
+    keep_webhook_cursor(frame, key);
+    webhooks_change();
+  } else if (kind == DocKind::ApiKey) {
+    if (doc == nullptr) return keys().remove(key);
+    if (auto stored = stored_key(*doc)) {
+      keys().put(*stored);
+    } else {
+      keys().close();
+    }
   }
-  request.verdict_epoch = keys_.epoch();  // before the keys are checked
-  std::vector<std::string> params;
-  std::string others;
-  const Route* route = router_.find(request.method, request.path, params, others);
-  const auto refuse = [&](const Error& error) {
-    verdict.answer = error_response(surface_of(route, request), error, request.id);
-  };
-  if (route == nullptr && others.empty()) {
-    refuse({ErrorCode::NotFound, "no such path"});
-  } else if (route == nullptr) {
-    refuse({ErrorCode::MethodNotAllowed, "this path does not take " + std::string(request.method)});
-    verdict.answer->headers.emplace_back("Allow", others);
-  } else if (Status allowed = allow(request, *route, origin.known); !allowed.ok()) {
-    metrics_.requests_refused.fetch_add(1, std::memory_order_relaxed);
-    refuse(allowed.error());
-  } else if (route->scope == Permission::Public || route->method == "GET") {
-    verdict.body_bytes_max = kUnusedBodyBytesMax;
-  }
-  request.verdict = route;
-  return verdict;
 }
 
 http::RoundHandler App::round_handler() {
@@ -190,21 +167,20 @@ http::RoundHandler App::round_handler() {
 }
 
 void App::handle(http::Request&& request, http::Responder responder, Round& round) {
-  // A key that was revoked while the body arrived is no longer accepted.
-  if (request.verdict == nullptr || request.verdict_epoch != keys_.epoch()) {
-    http::Verdict verdict = judge(request);
-    if (verdict.answer) return responder.respond(std::move(*verdict.answer));
-  }
+  std::optional<http::Response> refusal;
+  const Route* route = server_.route_of(request, refusal);
+  if (route == nullptr) return responder.respond(std::move(*refusal));
   Call call{std::move(request), std::move(responder)};
-  call.route = static_cast<const Route*>(call.request.verdict);
+  call.route = route;
+  if (calls_) call.under_way = calls_->ticket();
   if (call.route->pattern.find('{') != std::string_view::npos) {
     std::string others;
-    router_.find(call.request.method, call.request.path, call.params, others);
+    router().find(call.request.method, call.request.path, call.params, others);
   }
   call.tenant = call.request.header("x-ojs-tenant");
-  if (may_compile(call)) return handle_on_pool(checks_, std::move(call));
-  if (call.request.body.size() > kHandledHereBytesMax)
-    return handle_on_pool(large_calls_, std::move(call));
+  if (may_compile(call)) return handle_on_pool(checks(), std::move(call));
+  if (call.request.body.size() > ServerParts::kHandledHereBytesMax)
+    return handle_on_pool(large_calls(), std::move(call));
   call.round = &round;
   // An exception from a library (no memory) fails only this request: the responder is destroyed
   // with the call and sends a 500.
@@ -218,8 +194,8 @@ void App::handle(http::Request&& request, http::Responder responder, Round& roun
 void App::handle_on_pool(WorkPool& pool, Call&& call) {
   // Without keys a client could use a new name each time; with a key it could vary the spelling of
   // the header.
-  std::string lane(keys_.needed() ? key_of(call.request.header("authorization"))
-                                  : without_port(call.request.peer));
+  std::string lane(keys().needed() ? key_of(call.request.header("authorization"))
+                                   : without_port(call.request.peer));
   auto shared = std::make_shared<Call>(std::move(call));
   std::function<void()> work = [this, shared] {
     const Route* route = shared->route;
@@ -233,6 +209,12 @@ void App::begin_drain() {
   if (worlds_ != nullptr) worlds_->end_waits();
   stats_history_.stop();
   events_.stop();
+}
+
+std::shared_ptr<void> App::ticket() const { return calls_ ? calls_->ticket() : nullptr; }
+
+void App::settle() {
+  if (calls_) calls_->wait_for_end();
 }
 
 void App::decide(Call&& call, Decide decide) {
@@ -259,6 +241,18 @@ void App::decide_and_wait(Call&& call, DecideAndWait decide) {
   submit_call(*this, std::move(call), {std::move(decide)});
 }
 
+void App::decide_claiming(Call&& call, ClaimsOf claims_of, DecideClaiming decide) {
+  CallTask::Order order;
+  order.decide_claiming = std::move(decide);
+  order.claims_of = std::move(claims_of);
+  submit_call(*this, std::move(call), std::move(order));
+}
+
+void App::pass_on(Call&& call, uint16_t partition) {
+  if (pass_on_) return pass_on_(std::move(call), partition);
+  call.fail(Error{ErrorCode::Conflict, "another partition has decided this call"});
+}
+
 void App::decide_while_connected(Call&& call, DecideAndWait decide) {
   Round* round = call.leave_round();
   auto task =
@@ -273,6 +267,10 @@ void App::submit(Round* round, TaskPtr task) {
   if (round != nullptr) return round->push_back(std::move(task));
   Round alone{std::move(task)};
   engine_.submit(alone);
+}
+
+bool is_part(const App& app, const Call& call) {
+  return app.config().partitions > 1 && !call.request.header(kPartHeader).empty();
 }
 
 }  // namespace pawl::api

@@ -1,5 +1,5 @@
-// App: everything an endpoint may use, and the path from a request to its handler: route, key,
-// scope, tenant.
+// App: everything an endpoint may use: one partition (engine, store, streams, worlds), and what the
+// whole server shares (api/server_parts.h).
 //
 // Threads: what round_handler() gives on the I/O thread it is for; functions passed to decide() run
 // on the engine thread.
@@ -11,53 +11,22 @@
 #include <string>
 #include <vector>
 
-#include "actions/action.h"
-#include "actions/vault.h"
-#include "api/cors.h"
 #include "api/event_stream.h"
-#include "api/keys.h"
-#include "api/metrics.h"
-#include "api/reader_pool.h"
-#include "api/router.h"
+#include "api/server_parts.h"
 #include "api/stats_history.h"
 #include "api/turns.h"
-#include "api/workers.h"
 #include "base/clock.h"
-#include "base/work_pool.h"
-#include "cluster/view.h"
 #include "engine/engine.h"
 #include "http/server.h"
 #include "store/store.h"
 
 namespace pawl {
 class WorldHost;
-}
+struct NameAnswers;
+struct NameClaim;
+}  // namespace pawl
 
 namespace pawl::api {
-
-struct AppConfig {
-  std::string version;
-  std::string store_name;  // "sqlite", "memory", "postgres"
-  std::string server_id;   // of a server that is a cluster of its own, as what follows
-  std::string node_name;
-  std::string url;
-  std::string data_dir;
-  int64_t visibility_default_ms = 1'800'000;
-  size_t batch_jobs_max = 100'000;
-  size_t fetch_count_max = 1'000;
-  int64_t fetch_wait_ms_max = 60'000;
-  size_t result_bytes_max = 16u << 20;
-  int64_t idempotency_ms = 24LL * 3600 * 1000;
-  std::vector<std::string> action_names;  // that definitions may use
-  bool webhooks_allow_private = false;    // deliver to loopback and private addresses too
-  // While no key is needed, a Host that a stranger could own is refused: a stranger's page in a
-  // browser on this machine must not control a server that trusts all users of the machine.
-  bool local_names_only = false;
-  std::vector<std::string> host_names;    // of this server, besides localhost
-  std::vector<std::string> cors_origins;  // whose pages may call it: "https://app.example"
-  // If one turn or commit of the engine takes longer, /ready reports it as stuck.
-  int64_t stuck_after_ms = 5'000;
-};
 
 // A decision that may wait instead of being answered.
 struct Waiting {
@@ -67,16 +36,21 @@ struct Waiting {
 
 class App {
  public:
+  // One of the partitions of a server.
+  App(ServerParts& server, EngineLoop& engine, Store& store, Clock& clock);
+  // The only one, with parts of its own.
   App(const AppConfig& config, EngineLoop& engine, Store& store, Clock& clock);
+  ~App();
 
   // Reads the key ring into memory. Call once, before serving.
   void load();
 
-  // Route, origin, host, key and scope of a request, before its body is read: ServerConfig::judge.
-  http::Verdict judge(http::Request& request);
+  http::Verdict judge(http::Request& request) { return server_.judge(request); }
   // For one I/O thread: routes its requests, and hands what they ask of the engine over once per
   // round.
   http::RoundHandler round_handler();
+  // Handles a request; what it asks of the engine joins the round.
+  void handle(http::Request&& request, http::Responder responder, Round& round);
 
   // Decides on the engine thread and answers when durable. Decide: Reply(Frame&).
   // Honours Idempotency-Key on calls that write.
@@ -91,6 +65,17 @@ class App {
   // that event has happened, and the last answer counts. See call_task.h for Idempotency-Key.
   using DecideAndWait = std::function<Reply(Frame&, Waiting& waiting)>;
   void decide_and_wait(Call&& call, DecideAndWait decide);
+  // The same for calls that create what clients name: on a server with several partitions, names
+  // that belong to others are claimed first, and the decision gets the answers; null if there was
+  // nothing to claim. See api/claimed_names.h.
+  using ClaimsOf = std::function<std::vector<NameClaim>(Frame&)>;
+  using DecideClaiming = std::function<Reply(Frame&, Waiting& waiting, const NameAnswers* answers)>;
+  void decide_claiming(Call&& call, ClaimsOf claims_of, DecideClaiming decide);
+  // Hands a call to another partition, which has its answer: it is decided there, wherever it would
+  // be placed. Without it such calls fail with Conflict.
+  using PassOn = std::function<void(Call&& call, uint16_t partition)>;
+  void use_pass_on(PassOn pass_on) { pass_on_ = std::move(pass_on); }
+  void pass_on(Call&& call, uint16_t partition);
   // The same for calls that lease jobs: given up if the client disconnects, since no job must be
   // leased to it.
   void decide_while_connected(Call&& call, DecideAndWait decide);
@@ -100,98 +85,79 @@ class App {
 
   // From the program's start to the end of serving.
   void begin_drain();  // also ends the event streams
-  bool draining() const { return draining_; }
+  // Waits until no call of this partition is under way any more. Of one of several partitions;
+  // after begin_drain(), when the engine has stopped and no request comes any more.
+  void settle();
+  // Of partition 0 of several: calls back when what it has changed by now is known in all. An
+  // answer to a change of settings leaves then. Before it is served.
+  using SettingsGate = std::function<void(std::function<void(Status)> done)>;
+  void use_settings_gate(SettingsGate gate) { settings_gate_ = std::move(gate); }
+  const SettingsGate& settings_gate() const { return settings_gate_; }
+  // Whoever holds it keeps settle() waiting: for those who use one of several partitions. Any
+  // thread.
+  std::shared_ptr<void> ticket() const;
+  bool draining() const { return draining_ || server_.draining(); }
 
-  const AppConfig& config() const { return config_; }
+  ServerParts& server() { return server_; }
+  const AppConfig& config() const { return server_.config(); }
   EngineLoop& engine() { return engine_; }
   Store& store() { return store_; }
   Clock& clock() { return clock_; }
-  KeyRing& keys() { return keys_; }
-  WorkerRegistry& workers() { return workers_; }
-  Metrics& metrics() { return metrics_; }
+  KeyRing& keys() { return server_.keys(); }
+  WorkerRegistry& workers() { return server_.workers(); }
+  Metrics& metrics() { return server_.metrics(); }
+  // A setting that partition 0 has decided was copied into this partition in this frame: keys,
+  // maintenance mode and subscriptions follow. See courier/take_messages.h. Engine thread.
+  void setting_copied(Frame& frame, DocKind kind, const std::string& key);
   // A decision is about to change the webhook subscriptions. Engine thread.
   void webhooks_change() {
     if (on_webhooks_change_) on_webhooks_change_();
   }
   void on_webhooks_change(std::function<void()> call) { on_webhooks_change_ = std::move(call); }
-  // The runner and vault for steps of definitions. Null if this server runs none.
   void use_actions(actions::ActionRunner* actions, const actions::Vault* vault) {
-    actions_ = actions;
-    vault_ = vault;
+    server_.use_actions(actions, vault);
   }
-  actions::ActionRunner* actions() { return actions_; }
-  const actions::Vault* vault() { return vault_; }
-  // Without it, or if it gives nothing, this server is alone.
-  using ClusterViewer = std::function<std::optional<cluster::ClusterView>()>;
-  void use_cluster(ClusterViewer viewer) { cluster_viewer_ = std::move(viewer); }
-  std::optional<cluster::ClusterView> cluster_view() const {
-    return cluster_viewer_ ? cluster_viewer_() : std::nullopt;
-  }
+  actions::ActionRunner* actions() { return server_.actions(); }
+  const actions::Vault* vault() { return server_.vault(); }
+  const ClusterAccess& cluster() const { return server_.cluster(); }
   // Null if this server runs no worlds.
   void use_worlds(WorldHost* worlds) { worlds_ = worlds; }
   WorldHost* worlds() { return worlds_; }
   EventHub& events() { return events_; }
-  ReaderPool& readers() { return readers_; }
-  // Compiles definitions, schemas and workflows: alternates between clients (by key, or by address
-  // while no key is needed), few at a time, at low priority.
-  WorkPool& checks() { return checks_; }
-  // Handles calls with bodies of more than kHandledHereBytesMax: parsing one may take long.
-  static constexpr size_t kHandledHereBytesMax = 1u << 20;
-  WorkPool& large_calls() { return large_calls_; }
+  ReaderPool& readers() { return server_.readers(); }
+  WorkPool& checks() { return server_.checks(); }
+  WorkPool& large_calls() { return server_.large_calls(); }
   Turns& turns() { return turns_; }
   StatsHistory& stats_history() { return stats_history_; }
   // While it is on, workers get no jobs. Any thread.
   bool in_maintenance() const { return maintenance_.load(std::memory_order_relaxed); }
   void set_maintenance(bool on) { maintenance_.store(on, std::memory_order_relaxed); }
-  const Router& router() const { return router_; }
-  // The HTTP server, set once it runs: its first call may arrive before. It outlives the engine's
-  // thread. Any thread.
-  void set_http_server(const http::Server* server) { http_server_.store(server); }
-  http::ServerStats http_stats() const {
-    const http::Server* server = http_server_.load();
-    return server != nullptr ? server->stats() : http::ServerStats{};
-  }
-  int64_t started_ms() const { return started_ms_; }
+  const Router& router() const { return server_.router(); }
+  void set_http_server(const http::Server* server) { server_.set_http_server(server); }
+  http::ServerStats http_stats() const { return server_.http_stats(); }
+  int64_t started_ms() const { return server_.started_ms(); }
 
  private:
-  Status allow(const http::Request& request, const Route& route, bool from_known_origin) const;
-  void handle(http::Request&& request, http::Responder responder, Round& round);
+  class CallsUnderWay;
+  App(std::unique_ptr<ServerParts> own, ServerParts* server, EngineLoop& engine, Store& store,
+      Clock& clock);
   void handle_on_pool(WorkPool& pool, Call&& call);
 
-  AppConfig config_;
+  const std::unique_ptr<ServerParts> own_server_;  // null: it is one of several
+  ServerParts& server_;
   EngineLoop& engine_;
   Store& store_;
   Clock& clock_;
-  KeyRing keys_;
-  WorkerRegistry workers_;
-  Metrics metrics_;
-  Router router_;
-  CorsPolicy cors_;
-  std::atomic<const http::Server*> http_server_{nullptr};
   std::atomic<bool> draining_{false};
-  int64_t started_ms_;
   std::function<void()> on_webhooks_change_;
-  actions::ActionRunner* actions_ = nullptr;
-  const actions::Vault* vault_ = nullptr;
+  PassOn pass_on_;
+  SettingsGate settings_gate_;
   WorldHost* worlds_ = nullptr;
-  ClusterViewer cluster_viewer_;
   EventHub events_;
-  ReaderPool readers_;
   Turns turns_;
   std::atomic<bool> maintenance_{false};
   StatsHistory stats_history_;
-  // Last members, so that they stop first: their work uses the others.
-  WorkPool large_calls_{{.threads = 2,
-                         .waiting_max = 1024,
-                         .lane_running_max = 1,
-                         .background = true,
-                         .name = "large requests"}};
-  WorkPool checks_{{.threads = 2,
-                    .waiting_max = 256,
-                    .lane_waiting_max = 32,
-                    .lane_running_max = 1,
-                    .background = true,
-                    .name = "definitions"}};
+  std::unique_ptr<CallsUnderWay> calls_;  // null: the only partition outlives its calls
 };
 
 }  // namespace pawl::api

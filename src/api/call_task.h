@@ -15,6 +15,7 @@
 #include <string>
 
 #include "api/app.h"
+#include "api/claimed_names.h"
 #include "api/kept_answer.h"
 #include "engine/task.h"
 
@@ -31,6 +32,9 @@ class CallTask : public Task {
     bool kept = true;                     // for its Idempotency-Key
     std::function<void()> on_done = {};   // it succeeded and is durable; before the answer
     std::function<void()> on_ended = {};  // answered or refused
+    // Instead of decide: of a call that uses names, which claims_of tells.
+    App::DecideClaiming decide_claiming = {};
+    ClaimsOf claims_of = {};
   };
 
   CallTask(App& app, Call&& call, Order order);
@@ -46,6 +50,7 @@ class CallTask : public Task {
 
  private:
   void answer(Reply result);
+  void decide_now(Frame& frame, const std::string& key, Waiting& waiting);
 
   App& app_;
   Call call_;
@@ -54,6 +59,8 @@ class CallTask : public Task {
   bool failed_ = false;
   http::Response response_;
   std::optional<KeptAnswers> kept_;
+  ClaimedNames names_;
+  std::optional<uint16_t> pass_to_;  // the partition that answers it
 };
 
 }  // namespace pawl::api

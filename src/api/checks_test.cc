@@ -125,7 +125,7 @@ TEST(Checks, LargeBodiesAreHandledOnAPoolOfTheirOwn) {
   BusyPool busy(world.app->large_calls());
   http::LoopbackClient client(world.server->port());
   std::string ones = "[1";
-  while (ones.size() <= App::kHandledHereBytesMax) ones += ",1";
+  while (ones.size() <= ServerParts::kHandledHereBytesMax) ones += ",1";
   client.send(post("/ojs/v1/jobs", R"({"type":"t","args":)" + ones + "]}"));
   wait_for(world.app->large_calls(), 1);
   EXPECT_EQ(http::status_of(world.call("GET", "/health")), "200");

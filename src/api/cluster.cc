@@ -1,6 +1,7 @@
 #include "api/cluster.h"
 
-#include <algorithm>
+#include <functional>
+#include <memory>
 
 #include "api/app.h"
 #include "api/response.h"
@@ -12,46 +13,67 @@ namespace pawl::api {
 namespace {
 
 using cluster::ClusterView;
-using cluster::NodeSeen;
-using cluster::PartitionSeen;
+using cluster::NodeState;
+using cluster::NodeView;
+using cluster::PartitionState;
+using cluster::PartitionView;
 
 ClusterView alone(App& app) {
   const AppConfig& config = app.config();
   ClusterView view;
   view.cluster_id = config.server_id;
-  view.nodes.push_back({.name = config.node_name,
-                        .incarnation = config.server_id,
-                        .url = config.url,
-                        .version = config.version,
-                        .started_ms = app.started_ms(),
-                        .last_seen_ms = app.clock().now_ms(),
-                        .draining = app.draining()});
+  view.format = journal::kRecordVersion;
+  view.nodes.push_back({{.name = config.node_name,
+                         .incarnation = config.server_id,
+                         .url = config.url,
+                         .version = config.version,
+                         .started_ms = app.started_ms(),
+                         .last_seen_ms = app.clock().now_ms()},
+                        app.draining() ? NodeState::Draining : NodeState::Live});
   view.partitions.push_back(
-      {.id = 0, .epoch = 1, .node = config.node_name, .incarnation = config.server_id});
+      {{.id = 0, .epoch = 1, .node = config.node_name, .incarnation = config.server_id},
+       PartitionState::Serving,
+       app.store().journal_last()});
   return view;
 }
 
-bool is_dead(const ClusterView& view, const std::string& node) {
-  return std::find(view.dead.begin(), view.dead.end(), node) != view.dead.end();
+std::string_view word_of(NodeState state) {
+  switch (state) {
+    case NodeState::Live:
+      return "live";
+    case NodeState::Draining:
+      return "draining";
+    case NodeState::Dead:
+      return "dead";
+  }
+  return "";
 }
 
-void render_node(json::Writer& w, const ClusterView& view, const NodeSeen& node) {
+std::string_view word_of(PartitionState state) {
+  switch (state) {
+    case PartitionState::Free:
+      return "free";
+    case PartitionState::Recovering:
+      return "recovering";
+    case PartitionState::Serving:
+      return "serving";
+    case PartitionState::HandingOver:
+      return "handing_over";
+  }
+  return "";
+}
+
+void render_node(json::Writer& w, const ClusterView& view, const NodeView& node) {
   w.begin_object().field("id", node.name).field("url", node.url).field("version", node.version);
-  w.field_time("started_at", node.started_ms)
-      .field("state", is_dead(view, node.name) ? "dead"
-                      : node.draining          ? "draining"
-                                               : "live");
+  w.field_time("started_at", node.started_ms).field("state", word_of(node.state));
   w.key("partitions").begin_array();
-  for (const PartitionSeen& partition : view.partitions)
+  for (const PartitionView& partition : view.partitions)
     if (partition.node == node.name && partition.incarnation == node.incarnation)
       w.integer(partition.id);
   w.end_array().field_time("last_seen", node.last_seen_ms).end_object();
 }
 
-// The head of the journal is known of what this node serves.
-void render_partition(json::Writer& w, App& app, const ClusterView& view,
-                      const PartitionSeen& partition) {
-  const bool is_free = partition.node.empty() || is_dead(view, partition.node);
+void render_partition(json::Writer& w, const PartitionView& partition) {
   w.begin_object().field_int("id", partition.id).key("owner");
   if (partition.node.empty()) {
     w.null();
@@ -59,34 +81,60 @@ void render_partition(json::Writer& w, App& app, const ClusterView& view,
     w.string(partition.node);
   }
   w.field_int("epoch", partition.epoch)
-      .field("state", is_free ? "free" : "serving")
-      .field_int("journal_head", app.store().journal_last())
+      .field("state", word_of(partition.state))
+      .field_int("journal_head", partition.journal_head)
       .end_object();
 }
 
 void show_cluster(App& app, Call&& call) {
   const ClusterView view = shown_cluster(app);
   json::ObjectWriter w;
-  w.field("cluster_id", view.cluster_id).field_int("format", journal::kRecordVersion);
+  w.field("cluster_id", view.cluster_id).field_int("format", view.format);
   w.key("nodes").begin_array();
-  for (const NodeSeen& node : view.nodes) render_node(w, view, node);
+  for (const NodeView& node : view.nodes) render_node(w, view, node);
   w.end_array().key("partitions").begin_array();
-  for (const PartitionSeen& partition : view.partitions) render_partition(w, app, view, partition);
+  for (const PartitionView& partition : view.partitions) render_partition(w, partition);
   w.end_array().key("warnings").begin_array();
   for (const std::string& warning : view.warnings) w.string(warning);
   w.end_array();
   call.answer(json_response(Surface::V1, 200, w.close()));
 }
 
+// A server alone has nobody to hand over to: it stays as it is.
+Result<bool> mark_node(App& app, const std::string& node, bool draining) {
+  if (app.cluster().set_draining) return app.cluster().set_draining(node, draining);
+  return node == app.config().node_name;
+}
+
+void set_draining(App& app, Call&& call, bool draining) {
+  auto shared = std::make_shared<Call>(std::move(call));
+  std::function<void()> work = [&app, shared, draining] {
+    const std::string& node = shared->params[0];
+    const auto found = mark_node(app, node, draining);
+    if (!found.ok()) return shared->fail(found.error());
+    if (!*found) return shared->fail({ErrorCode::NotFound, "no node has this name"});
+    json::ObjectWriter w;
+    w.field("id", node).field_bool("draining", draining);
+    shared->answer(json_response(Surface::V1, 200, w.close()));
+  };
+  if (Status taken = app.readers().run(work); !taken.ok()) shared->fail(taken.error());
+}
+
+void drain_node(App& app, Call&& call) { set_draining(app, std::move(call), true); }
+void undrain_node(App& app, Call&& call) { set_draining(app, std::move(call), false); }
+
 }  // namespace
 
 ClusterView shown_cluster(App& app) {
-  auto view = app.cluster_view();
-  return view ? *std::move(view) : alone(app);
+  return app.cluster().view ? app.cluster().view() : alone(app);
 }
 
 void add_cluster_routes(Router& router) {
   router.add({"GET", "/v1/cluster", Permission::Read, Routing::Here, show_cluster});
+  router.add(
+      {"POST", "/v1/cluster/nodes/{id}/drain", Permission::Operate, Routing::Here, drain_node});
+  router.add(
+      {"POST", "/v1/cluster/nodes/{id}/undrain", Permission::Operate, Routing::Here, undrain_node});
 }
 
 }  // namespace pawl::api

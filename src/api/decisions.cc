@@ -32,7 +32,7 @@ void write_decision(json::Writer& w, const State& state, const std::string& id,
 void list_decisions(App& app, Call&& call) {
   std::string status = call.query("status");
   std::string named = call.query("run_id");
-  RunId run = named.empty() ? RunId() : workflow_id(named);
+  RunId run = named.empty() ? RunId() : workflow_id(named, app.config().partitions);
   std::string agent = call.query("target_agent");
   answer_keyed_list(app, std::move(call), {"decisions"}, kPageLimitUsual,
                     [status, run, agent](const Frame& frame, KeyedList& list_decisions) {

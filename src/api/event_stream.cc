@@ -52,6 +52,18 @@ void render_sse(std::string& out, const OjsEvent& event) {
   render_sse(out, event, event.type, data);  // control characters are escaped in it
 }
 
+constexpr std::string_view kPositionMark = ": at ";
+
+std::string position_comment(const EventPosition& position) {
+  return std::string(kPositionMark) + position.text() + "\n\n";
+}
+
+std::optional<EventPosition> position_of_comment(std::string_view comment) {
+  if (!comment.starts_with(kPositionMark)) return std::nullopt;
+  comment.remove_prefix(kPositionMark.size());
+  return EventPosition::parse(comment.substr(0, comment.find('\n')));
+}
+
 http::Response stream_head() {
   http::Response head;
   head.content_type = "text/event-stream";
@@ -289,8 +301,11 @@ void EventHub::write(Subscriber& subscriber, std::string_view text, bool ended, 
 void EventHub::keep_alive(Subscriber& subscriber, int64_t now_ms) {
   if (subscriber.last_write_ms == 0) subscriber.last_write_ms = now_ms;
   if (subscriber.over || now_ms - subscriber.last_write_ms < config_.keep_alive_ms) return;
-  subscriber.over |= !subscriber.stream.write(": keep-alive\n\n");
   subscriber.last_write_ms = now_ms;
+  if (subscriber.large) return;  // a comment would be in the middle of its text
+  const bool tells = subscriber.style.tells_position;
+  subscriber.over |=
+      !subscriber.stream.write(tells ? position_comment(subscriber.after) : ": keep-alive\n\n");
 }
 
 void EventHub::drop_ended() {

@@ -43,6 +43,7 @@ struct StreamStyle {
   void (*render)(std::string& out, const OjsEvent& event);
   bool (*ends_with)(const OjsEvent& event) = nullptr;  // null: it never ends
   std::string first = {};                              // sent before all events
+  bool tells_position = false;  // in place of keep-alives, as position_comment() says it
 
   bool ends(const OjsEvent& event) const { return ends_with != nullptr && ends_with(event); }
 };
@@ -52,6 +53,10 @@ void render_sse(std::string& out, const OjsEvent& event);
 // The same with data given by the caller: JSON on one line.
 void render_sse(std::string& out, const OjsEvent& event, std::string_view name,
                 std::string_view data);
+// A comment in a stream: all events up to this position were sent.
+std::string position_comment(const EventPosition& position);
+// The position that such a comment names; nothing if it is another text.
+std::optional<EventPosition> position_of_comment(std::string_view comment);
 // Head of the answer that a stream begins with.
 http::Response stream_head();
 

@@ -2,6 +2,7 @@
 #include "api/explain.h"
 #include "api/run_view.h"
 #include "base/time.h"
+#include "kernel/messages/placing.h"
 #include "kernel/run.h"
 #include "kernel/scripts/admission.h"
 #include "kernel/scripts/commands.h"
@@ -129,7 +130,7 @@ void Explainer::add_next_step(const plan::Script& plan, const pawl::Scope& scope
 void Explainer::add_step(const Run& run, const plan::Step& step, const StepRecord& record,
                          const std::string& id, size_t depth) {
   if (record.effect != 0) {
-    Uuid child = child_id(run, record.effect);
+    Uuid child = step_child_id(state_, child_id(run, record.effect));
     if (const Job* job = state_.find_job(JobId(child))) return add_job(*job, id);
     if (const Run* nested = state_.find_run(RunId(child)))
       return view_of(*nested).explain(*this, *nested, id + ".", depth + 1);

@@ -1,12 +1,19 @@
 #include "api/keyed_list.h"
 
+#include "api/part_call.h"
 #include "kernel/jobs/queue.h"
 #include "kernel/state.h"
 
 namespace pawl::api {
 
 bool KeyedList::takes(std::string_view scoped) {
-  return (tenant_.empty() || tenant_of_scoped(scoped) == tenant_) && window_.takes(scoped);
+  return (tenant_.empty() || tenant_of_scoped(scoped) == tenant_) && takes_unscoped(scoped);
+}
+
+bool KeyedList::takes_unscoped(std::string_view key) {
+  if (!window_.takes(key)) return false;
+  taken_.emplace_back(key);
+  return true;
 }
 
 void KeyedList::each_key(const State& state, DocKind kind, size_t scan_max,
@@ -32,8 +39,9 @@ void answer_keyed_list(App& app, Call&& call, std::vector<std::string_view> name
   PAWL_TRY_CALL(call, auto page, parse_page(call, limit_default));
   std::string tenant = call.tenant;
   Surface surface = call.surface();
+  bool part = is_part(app, call);
   app.decide_list(std::move(call),
-                  [page, tenant, surface, names = std::move(names),
+                  [page, tenant, surface, part, names = std::move(names),
                    walk = std::move(walk)](Frame& frame) -> Reply {
                     std::string items;
                     PAWL_TRY(PageWindow window, PageWindow::open(page, items));
@@ -43,6 +51,11 @@ void answer_keyed_list(App& app, Call&& call, std::vector<std::string_view> name
                     list.writer().end_array();
                     json::ObjectWriter w;
                     for (std::string_view name : names) w.field_raw(name, items);
+                    if (part) {
+                      w.key("part_keys").begin_array();
+                      for (const std::string& key : list.taken()) w.string(key);
+                      w.end_array();
+                    }
                     write_pagination(w, page, window.end());
                     return json_response(surface, 200, w.close());
                   });

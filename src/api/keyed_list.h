@@ -22,7 +22,9 @@ class KeyedList {
   bool takes(std::string_view scoped);
   // The same for a key without a tenant: the walk must leave out entries that the caller may not
   // see.
-  bool takes_unscoped(std::string_view key) { return window_.takes(key); }
+  bool takes_unscoped(std::string_view key);
+  // The entry of the last key that was taken is not written after all.
+  void leave_out() { taken_.pop_back(); }
 
   // Offers the keys of all documents of a kind, those of the page first, until visit returns false.
   // Reads none of them.
@@ -33,17 +35,20 @@ class KeyedList {
   bool spend(std::string_view key, size_t bytes);
 
   json::Writer& writer() { return writer_; }
-  std::string_view tenant() const { return tenant_; }  // the caller's; "" sees all
+  std::string_view tenant() const { return tenant_; }               // the caller's; "" sees all
+  const std::vector<std::string>& taken() const { return taken_; }  // the keys on the page
 
  private:
   json::Writer writer_;
   PageWindow& window_;
   std::string_view tenant_;
   size_t bytes_read_ = 0;
+  std::vector<std::string> taken_;
 };
 
 // Answers {name: […], "pagination": …}, with the same array under each of the names: clients expect
-// different names. walk offers all entries.
+// different names. walk offers all entries. A part of a list (part_call.h) also gets the keys of
+// its entries, "part_keys".
 void answer_keyed_list(App& app, Call&& call, std::vector<std::string_view> names,
                        size_t limit_default, std::function<void(const Frame&, KeyedList&)> walk);
 

@@ -91,10 +91,15 @@ Status revoke_stored_key(Frame& frame, const std::string& id) {
 
 void each_stored_key(const State& state, FunctionRef<void(const ApiKey&)> visit) {
   state.each_doc(DocKind::ApiKey, "", SIZE_MAX, [&](const Doc& doc) {
-    ApiKey key;
-    if (doc.key != kClosedMark && codec::decode(doc.value, key)) visit(key);
+    if (auto key = stored_key(doc)) visit(*key);
     return true;
   });
+}
+
+std::optional<ApiKey> stored_key(const Doc& doc) {
+  ApiKey key;
+  if (doc.key == kClosedMark || !codec::decode(doc.value, key)) return std::nullopt;
+  return key;
 }
 
 std::string_view key_of(std::string_view authorization) {

@@ -9,6 +9,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <shared_mutex>
 #include <string>
 #include <string_view>
@@ -22,6 +23,7 @@
 namespace pawl {
 class Frame;
 class State;
+struct Doc;
 }  // namespace pawl
 
 namespace pawl::api {
@@ -58,7 +60,8 @@ NewApiKey make_api_key(std::string_view name, uint32_t scopes, int64_t now_ms);
 void store_key(Frame& frame, const ApiKey& key);
 Status revoke_stored_key(Frame& frame, const std::string& id);  // NotFound
 void each_stored_key(const State& state, FunctionRef<void(const ApiKey&)> visit);
-bool is_closed_by_keys(const State& state);  // there is a key, or there was one
+std::optional<ApiKey> stored_key(const Doc& doc);  // nothing: it is the mark
+bool is_closed_by_keys(const State& state);        // there is a key, or there was one
 
 // The key in an Authorization header; "" if it has none. The scheme's case and the number of blanks
 // after it do not matter (RFC 9110, 11.1 and 11.4).

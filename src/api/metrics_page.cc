@@ -69,7 +69,7 @@ void add_partitions(MetricsText& page, App& app) {
   const cluster::ClusterView view = shown_cluster(app);
   const std::string own = app.config().node_name;
   auto each = [&](std::string_view metric, auto&& value) {
-    for (const cluster::PartitionSeen& one : view.partitions)
+    for (const cluster::PartitionView& one : view.partitions)
       if (one.node == own)
         page.sample(metric, label("partition", std::to_string(one.id)),
                     static_cast<double>(value(one)));

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "api/part_call.h"
 #include "base/hash.h"
 #include "base/read_number.h"
 
@@ -24,18 +25,6 @@ int nibble(char c) {
   return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-std::optional<std::string> from_hex(std::string_view text) {
-  if (text.size() % 2 != 0) return std::nullopt;
-  std::string bytes;
-  for (size_t at = 0; at < text.size(); at += 2) {
-    int high = nibble(text[at]);
-    int low = nibble(text[at + 1]);
-    if (high < 0 || low < 0) return std::nullopt;
-    bytes.push_back(static_cast<char>(high * 16 + low));
-  }
-  return bytes;
-}
-
 }  // namespace
 
 Result<Page> parse_page(const Call& call, size_t limit_default) {
@@ -43,6 +32,8 @@ Result<Page> parse_page(const Call& call, size_t limit_default) {
   PAWL_TRY(size_t per_page, number(call, "per_page", limit_default, 1));
   PAWL_TRY(page.limit, number(call, "limit", per_page, 1));
   page.limit = std::min(page.limit, kPageLimitMax);
+  if (size_t asked = 0; read_number(call.request.header(kPartLimitHeader), asked))
+    page.limit = std::clamp<size_t>(asked, page.limit, kPartLimitMax);
   PAWL_TRY(page.offset, number(call, "offset", 0, 0));
   PAWL_TRY(page.number, number(call, "page", page.offset / page.limit + 1, 1));
   if (page.number > kPageOffsetMax || page.offset > kPageOffsetMax)
@@ -54,6 +45,20 @@ Result<Page> parse_page(const Call& call, size_t limit_default) {
   if (!page.cursor.empty()) page.offset = 0;
   return page;
 }
+
+std::optional<std::string> key_of_cursor(std::string_view cursor) {
+  if (cursor.size() % 2 != 0) return std::nullopt;
+  std::string bytes;
+  for (size_t at = 0; at < cursor.size(); at += 2) {
+    int high = nibble(cursor[at]);
+    int low = nibble(cursor[at + 1]);
+    if (high < 0 || low < 0) return std::nullopt;
+    bytes.push_back(static_cast<char>(high * 16 + low));
+  }
+  return bytes;
+}
+
+std::string cursor_of_key(std::string_view key) { return to_hex(key); }
 
 void write_pagination(json::Writer& w, const Page& page, const PageEnd& end) {
   w.key("pagination").begin_object();
@@ -70,7 +75,7 @@ void write_pagination(json::Writer& w, const Page& page, const PageEnd& end) {
 }
 
 Result<PageWindow> PageWindow::open(const Page& page, const std::string& out) {
-  auto after = from_hex(page.cursor);
+  auto after = key_of_cursor(page.cursor);
   if (!after) return Error{ErrorCode::InvalidRequest, "cursor is not one that this server gave"};
   return PageWindow(page, std::move(*after), out);
 }
@@ -93,7 +98,7 @@ void PageWindow::cut(std::string_view key) {
 }
 
 PageEnd PageWindow::end() const {
-  PageEnd end{.total = std::nullopt, .next_cursor = more_ ? to_hex(last_) : ""};
+  PageEnd end{.total = std::nullopt, .next_cursor = more_ ? cursor_of_key(last_) : ""};
   if (!cut_) end.total = total_;
   return end;
 }

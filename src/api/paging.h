@@ -30,7 +30,12 @@ struct Page {
   std::string cursor;  // "" = from the start
 };
 
+// Of a part of a list (part_call.h), the limit may be larger.
 Result<Page> parse_page(const Call& call, size_t limit_default = kPageLimitUsual);
+
+// Where a list continues: behind the key that its cursor names. Nothing if it is none.
+std::optional<std::string> key_of_cursor(std::string_view cursor);
+std::string cursor_of_key(std::string_view key);
 
 // Tracks how full a page is, by entries and by their bytes in `out`.
 class PageFill {

@@ -68,7 +68,7 @@ Reply render_past_run(App& app, const Call& call, const RunId& id, const Positio
 
 void answer_past_run(App& app, Call&& call, const StepWindow& window) {
   PAWL_TRY_CALL(call, auto position, parse_position(call.query("at")));
-  RunId id = workflow_id(call.params[0]);
+  RunId id = workflow_id(call.params[0], app.config().partitions);
   auto shared = std::make_shared<Call>(std::move(call));
   std::function<void()> work = [&app, shared, id, window, position] {
     auto response = render_past_run(app, *shared, id, position, window);

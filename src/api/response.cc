@@ -63,8 +63,11 @@ std::string_view hint(ErrorCode code) {
     case ErrorCode::Overloaded:
     case ErrorCode::Fenced:
     case ErrorCode::Unavailable:
+    case ErrorCode::NoOwner:
     case ErrorCode::StoreFailed:
       return "Try again after the time in Retry-After.";
+    case ErrorCode::OutcomeUnknown:
+      return "Read whether it happened; with an Idempotency-Key it may simply be sent again.";
     case ErrorCode::Internal:
     case ErrorCode::Corrupt:
       return "See the server's log.";

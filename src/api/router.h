@@ -39,6 +39,7 @@ struct Call {
   std::string tenant;
   bool secret = false;     // its body or answer contains a secret: stored copies are sealed
   Round* round = nullptr;  // of the I/O thread, while the handler runs there; null on others
+  std::shared_ptr<void> under_way = {};  // keeps the App of one of several partitions
 
   Surface surface() const;
   void answer(http::Response&& response, Wakes* wakes = nullptr);

@@ -35,7 +35,7 @@ std::string run_body(const State& state, const Run& run, const StepWindow& windo
 }
 
 Result<const Run*> visible_run(const State& state, std::string_view text, std::string_view tenant) {
-  const Run* run = state.find_run(workflow_id(text));
+  const Run* run = state.find_run(workflow_id(text, state.partitions()));
   if (run == nullptr || (!tenant.empty() && run->tenant != tenant))
     return Error{ErrorCode::NotFound, "run " + std::string(text.substr(0, 128)) + " not found"};
   return run;
@@ -96,7 +96,7 @@ void list_runs(App& app, Call&& call) {
                    call.tenant,
                    {}};
   if (std::string parent = call.query("parent"); !parent.empty())
-    filter.parent = workflow_id(parent);
+    filter.parent = workflow_id(parent, app.config().partitions);
   filter.text = call.query("text");
   filter.world = call.query("world");
   for (auto [member, bound] : {std::pair{"since", &filter.since_ms}, {"until", &filter.until_ms}}) {

@@ -11,6 +11,7 @@
 #include "base/url.h"
 #include "engine/waiting_task.h"
 #include "kernel/frame.h"
+#include "kernel/messages/claims.h"
 #include "kernel/run.h"
 #include "kernel/scripts/commands.h"
 #include "kernel/scripts/run.h"
@@ -99,7 +100,7 @@ Result<StartScript> parse_start(App& app, Call& call, int64_t& wait_ms, std::str
   std::string id = fields.text("id");
   if (id.size() > kIdBytesMax) fields.complain("id", "must be at most 255 bytes");
   if (!id.empty()) {
-    command.id = workflow_id(id);
+    command.id = workflow_id(id, app.config().partitions);
     if (!RunId::parse(id)) command.client_id = id;
   }
   command.tenant = call.tenant;
@@ -113,26 +114,31 @@ void start(App& app, Call&& call) {
   PAWL_TRY_CALL(call, auto command, parse_start(app, call, wait_ms, warnings));
   RunId begun;
   int64_t until_ms = 0;
-  app.decide_and_wait(std::move(call),
-                      [command = std::move(command), wait_ms, begun, until_ms, warnings](
-                          Frame& frame, Waiting& waiting) mutable -> Reply {
-                        if (begun.is_nil()) {
-                          PAWL_TRY(begun, start_script(frame, command));
-                          until_ms = frame.now_ms() + wait_ms;
-                        }
-                        const Run* run = frame.state().find_run(begun);
-                        if (run == nullptr)
-                          return Error{ErrorCode::NotFound, "the run was deleted meanwhile"};
-                        bool settled = is_terminal(run->state) ||
-                                       run->script->status == ScriptStatus::Suspended;
-                        if (!settled && frame.now_ms() < until_ms)
-                          waiting.parking = Parking{{parking_of(begun)}, until_ms, 0};
-                        http::Response response = run_response(frame.state(), begun, 201);
-                        if (warnings.empty()) return response;
-                        response.body.pop_back();
-                        response.body += ",\"warnings\":" + warnings + "}";
-                        return response;
-                      });
+  const RunId id = command.id;
+  app.decide_claiming(
+      std::move(call), [id](Frame& frame) { return claims_of_id(frame.state(), id); },
+      [command = std::move(command), wait_ms, begun, until_ms, warnings](
+          Frame& frame, Waiting& waiting, const NameAnswers* answers) mutable -> Reply {
+        if (begun.is_nil()) {
+          if (first_refused(answers) != nullptr)
+            return Error{ErrorCode::Duplicate,
+                         "a run with the id " +
+                             (command.client_id.empty() ? command.id.text() : command.client_id) +
+                             " exists already"};
+          PAWL_TRY(begun, start_script(frame, command));
+          until_ms = frame.now_ms() + wait_ms;
+        }
+        const Run* run = frame.state().find_run(begun);
+        if (run == nullptr) return Error{ErrorCode::NotFound, "the run was deleted meanwhile"};
+        bool settled = is_terminal(run->state) || run->script->status == ScriptStatus::Suspended;
+        if (!settled && frame.now_ms() < until_ms)
+          waiting.parking = Parking{{parking_of(begun)}, until_ms, 0};
+        http::Response response = run_response(frame.state(), begun, 201);
+        if (warnings.empty()) return response;
+        response.body.pop_back();
+        response.body += ",\"warnings\":" + warnings + "}";
+        return response;
+      });
 }
 
 // --- steering

@@ -2,7 +2,31 @@
 
 #include <algorithm>
 
+#include "plan/ojs/queue_name.h"
+
 namespace pawl::api {
+
+WorkerCounts count_workers(const std::vector<WorkerInfo>& workers, int64_t now_ms) {
+  WorkerCounts counts{.total = workers.size()};
+  for (const WorkerInfo& worker : workers) {
+    if (is_stale(worker, now_ms)) {
+      ++counts.stale;
+    } else if (worker.effective() == "running") {
+      ++counts.running;
+    }
+  }
+  counts.quiet = counts.total - counts.running - counts.stale;
+  return counts;
+}
+
+size_t count_workers_of(const std::vector<WorkerInfo>& workers, std::string_view tenant) {
+  size_t count = 0;
+  for (const WorkerInfo& worker : workers)
+    count += std::any_of(worker.queues.begin(), worker.queues.end(), [&](const std::string& queue) {
+      return tenant_of_scoped(queue) == tenant;
+    });
+  return count;
+}
 
 WorkerInfo* WorkerRegistry::need(std::string_view id, int64_t now_ms) {
   if (id.empty()) return nullptr;
@@ -15,8 +39,8 @@ WorkerInfo* WorkerRegistry::need(std::string_view id, int64_t now_ms) {
     if (workers_.size() >= kWorkersMax) return nullptr;
     at = workers_.emplace(id, WorkerInfo{}).first;
     at->second.id = id;
-    at->second.first_seen_ms = now_ms;
   }
+  if (at->second.first_seen_ms == 0) at->second.first_seen_ms = now_ms;
   at->second.last_seen_ms = now_ms;
   return &at->second;
 }
@@ -45,7 +69,10 @@ void WorkerRegistry::finished(std::string_view id, size_t jobs, int64_t now_ms) 
 
 void WorkerRegistry::beat(std::string_view id, size_t active, int64_t now_ms) {
   std::lock_guard lock(mutex_);
-  if (WorkerInfo* worker = need(id, now_ms)) worker->active = active;
+  WorkerInfo* worker = need(id, now_ms);
+  if (worker == nullptr) return;
+  worker->active = active;
+  worker->beat_ms = now_ms;
 }
 
 void WorkerRegistry::says(std::string_view id, std::string_view state, int64_t now_ms) {
@@ -65,9 +92,20 @@ void WorkerRegistry::introduces(std::string_view id, const WorkerSelf& self, int
 bool WorkerRegistry::tell(std::string_view id, std::string_view directive) {
   std::lock_guard lock(mutex_);
   auto at = workers_.find(id);
-  if (at == workers_.end()) return false;
+  if (at == workers_.end() || at->second.last_seen_ms == 0) return false;
   at->second.told = directive;
   return true;
+}
+
+void WorkerRegistry::tell_ahead(std::string_view id, std::string_view directive) {
+  std::lock_guard lock(mutex_);
+  auto at = workers_.find(id);
+  if (at == workers_.end()) {
+    if (directive.empty() || id.empty() || workers_.size() >= kWorkersMax) return;
+    at = workers_.emplace(id, WorkerInfo{}).first;
+    at->second.id = id;
+  }
+  at->second.told = directive;
 }
 
 void WorkerRegistry::forget(std::string_view id) {
@@ -94,14 +132,15 @@ std::vector<WorkerInfo> WorkerRegistry::list(int64_t now_ms) const {
   std::lock_guard lock(mutex_);
   std::vector<WorkerInfo> all;
   for (const auto& [id, worker] : workers_)
-    if (now_ms - worker.last_seen_ms <= kForgetAfterMs) all.push_back(worker);
+    if (worker.last_seen_ms != 0 && now_ms - worker.last_seen_ms <= kForgetAfterMs)
+      all.push_back(worker);
   return all;
 }
 
 bool WorkerRegistry::find(std::string_view id, WorkerInfo& out) const {
   std::lock_guard lock(mutex_);
   auto at = workers_.find(id);
-  if (at == workers_.end()) return false;
+  if (at == workers_.end() || at->second.last_seen_ms == 0) return false;
   out = at->second;
   return true;
 }

@@ -23,6 +23,7 @@ struct WorkerInfo {
   uint64_t fetched = 0;
   uint64_t finished = 0;
   uint64_t active = 0;  // as of its last heartbeat
+  int64_t beat_ms = 0;  // of that heartbeat
   std::vector<std::string> queues;
   std::string hostname;  // as reported, or ""
   int64_t pid = 0;
@@ -34,6 +35,22 @@ struct WorkerInfo {
     return state == "running" ? state : "quiet";
   }
 };
+
+constexpr int64_t kWorkerStaleAfterMs = 60'000;
+
+inline bool is_stale(const WorkerInfo& worker, int64_t now_ms) {
+  return now_ms - worker.last_seen_ms > kWorkerStaleAfterMs;
+}
+
+struct WorkerCounts {
+  size_t total = 0;
+  size_t running = 0;
+  size_t quiet = 0;
+  size_t stale = 0;
+};
+WorkerCounts count_workers(const std::vector<WorkerInfo>& workers, int64_t now_ms);
+// Workers that have fetched from a queue of this tenant.
+size_t count_workers_of(const std::vector<WorkerInfo>& workers, std::string_view tenant);
 
 // Optional data in a heartbeat; omitted members stay unchanged.
 struct WorkerSelf {
@@ -55,6 +72,8 @@ class WorkerRegistry {
   void forget(std::string_view id);
   // Sets the directive of all workers, and returns their number.
   size_t tell_all(std::string_view directive);
+  // The directive of a worker that another node has seen; it counts as not seen here.
+  void tell_ahead(std::string_view id, std::string_view directive);
   // running, quiet or terminate; "running" for an unknown worker.
   std::string state(std::string_view id) const;
   bool may_fetch(std::string_view id) const;

@@ -22,10 +22,11 @@ enum class NameKind : uint8_t {
   Queue = 3,
   IdempotencyKey = 4,
   RunName = 5,  // an id of a run that is no UUID
-  Cron = 6,   // schedules of definitions too
+  Cron = 6,     // schedules of definitions too
   World = 7,
   Definition = 8,
   Worker = 9,
+  Id = 10,  // an id that a client chose: its home is partition_of()
 };
 
 inline uint16_t partition_of(const Uuid& id, uint16_t partitions) {

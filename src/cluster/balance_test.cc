@@ -63,7 +63,8 @@ TEST(Balance, ALeaveMovesFew) {
 
 // Nodes of different versions must agree.
 TEST(Balance, IsAFormat) {
-  EXPECT_EQ(named_owners(6, {"a", "b", "c"}), (std::vector<std::string>{"b", "b", "c", "a", "c", "a"}));
+  EXPECT_EQ(named_owners(6, {"a", "b", "c"}),
+            (std::vector<std::string>{"b", "b", "c", "a", "c", "a"}));
 }
 
 }  // namespace

@@ -23,6 +23,17 @@ constexpr size_t kKeyBytesMin = 32;
 constexpr size_t kKeyBytesMax = 4096;
 constexpr char kSealedName[] = "vault key";
 
+// What the key of the vault is sealed with.
+Result<actions::Vault> wrapping_of(const ClusterKey& key, const std::string& cluster,
+                                   const std::optional<std::string>& passphrase) {
+  if (passphrase) return actions::Vault::of(*passphrase, cluster);
+  return actions::Vault::of(key.derive(cluster, "vault"));
+}
+
+std::string check_of(const ClusterKey& key, const std::string& cluster) {
+  return to_hex(key.derive(cluster, "check"));
+}
+
 Error unfit(const std::string& file, const std::string& why) {
   return {ErrorCode::InvalidRequest, "the cluster key " + in_quotes(file) + " " + why};
 }
@@ -77,14 +88,12 @@ Result<actions::Vault> keep_cluster_vault(pg::Connection& database, const Cluste
                                           const std::optional<std::string>& passphrase,
                                           std::string vault_key) {
   PAWL_TRY(const std::string cluster, claim_meta(database, "cluster_id", ""));
-  const std::string check = to_hex(key.derive(cluster, "check"));
+  const std::string check = check_of(key, cluster);
   PAWL_TRY(const std::string noted, claim_meta(database, "key_check", check));
   if (!equal_in_constant_time(check, noted))
     return Error{ErrorCode::InvalidRequest,
                  "the cluster key is not the one that this database was begun with"};
-  PAWL_TRY(const actions::Vault wrapping,
-           passphrase ? actions::Vault::of(*passphrase, cluster)
-                      : Result<actions::Vault>(actions::Vault::of(key.derive(cluster, "vault"))));
+  PAWL_TRY(const actions::Vault wrapping, wrapping_of(key, cluster, passphrase));
   PAWL_TRY(const std::string sealed,
            claim_meta(database, "vault", base64(wrapping.seal(kSealedName, vault_key))));
   OPENSSL_cleanse(vault_key.data(), vault_key.size());
@@ -98,6 +107,21 @@ Result<actions::Vault> keep_cluster_vault(pg::Connection& database, const Cluste
   actions::Vault vault = actions::Vault::of(*opened);
   OPENSSL_cleanse(opened->data(), opened->size());
   return vault;
+}
+
+Status rekey_cluster(pg::Connection& database, const ClusterKey& from, const ClusterKey& to,
+                     const std::optional<std::string>& passphrase) {
+  PAWL_TRY(const actions::Vault vault, open_cluster_vault(database, from, passphrase));
+  PAWL_TRY(const std::string cluster, claim_meta(database, "cluster_id", ""));
+  PAWL_TRY(const actions::Vault wrapping, wrapping_of(to, cluster, passphrase));
+  const std::string check = check_of(to, cluster);
+  const std::string sealed = base64(wrapping.seal(kSealedName, vault.key()));
+  // One statement: no node ever finds the one without the other.
+  PAWL_TRY_DO(
+      database.run("UPDATE pawl_meta SET value = CASE name WHEN 'vault' THEN $1::text ELSE $2::text"
+                   " END WHERE name IN ('vault', 'key_check')",
+                   pg::Params().bytes(sealed).bytes(check)));
+  return ok_status();
 }
 
 }  // namespace pawl::cluster

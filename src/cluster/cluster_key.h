@@ -39,4 +39,9 @@ Result<actions::Vault> keep_cluster_vault(pg::Connection& database, const Cluste
                                           const std::optional<std::string>& passphrase,
                                           std::string vault_key);
 
+// Seals the vault under another cluster key, which is the database's from then on. A node that runs
+// keeps the key that it was started with.
+Status rekey_cluster(pg::Connection& database, const ClusterKey& from, const ClusterKey& to,
+                     const std::optional<std::string>& passphrase);
+
 }  // namespace pawl::cluster

@@ -77,5 +77,25 @@ TEST_F(ClusterVault, NeedsThePassphraseItWasMadeWith) {
   EXPECT_EQ(open('k', "open sesame")->unseal("n", made->seal("n", "s")).value(), "s");
 }
 
+TEST_F(ClusterVault, IsTheSameUnderAnotherKey) {
+  for (const auto& passphrase :
+       {std::optional<std::string>(), std::optional<std::string>("open")}) {
+    PostgresBacking other;
+    database = other.connect();
+    ASSERT_TRUE(settle_schema(database, 1).ok());
+    auto made = open('k', passphrase);
+    ASSERT_TRUE(made.ok());
+    const ClusterKey from(std::string(32, 'k'));
+    const ClusterKey to(std::string(40, 'n'));
+    EXPECT_EQ(rekey_cluster(database, to, from, passphrase).error().code,
+              ErrorCode::InvalidRequest);
+    ASSERT_TRUE(rekey_cluster(database, from, to, passphrase).ok());
+    EXPECT_EQ(open('k', passphrase).error().code, ErrorCode::InvalidRequest);
+    auto opened = open_cluster_vault(database, to, passphrase);
+    ASSERT_TRUE(opened.ok()) << opened.error().message;
+    EXPECT_EQ(opened->unseal("n", made->seal("n", "s")).value(), "s");
+  }
+}
+
 }  // namespace
 }  // namespace pawl::cluster

@@ -46,10 +46,14 @@ void LeasePlan::count_nodes(const BeatRead& read) {
     if (!liveness_.is_dead(node.name, node.incarnation))
       (node.draining ? draining : live).emplace(node.name, node.incarnation);
   if (live.empty()) live = std::move(draining);
+  bool joined = false;
   for (const auto& [name, incarnation] : live) {
     const auto before = incarnations_.find(name);
-    if (before == incarnations_.end() || before->second != incarnation)
-      last_join_ms_ = read.answered_ms;
+    if (before == incarnations_.end() || before->second != incarnation) joined = true;
+  }
+  if (joined) {
+    last_join_ms_ = read.answered_ms;
+    handed_over_ms_.clear();  // what came back may go to it
   }
   incarnations_ = std::move(live);
   nodes_.clear();
@@ -89,9 +93,14 @@ LeaseDecision LeasePlan::decide(const BeatRead& read, const std::vector<HeldPart
     const HeldPartition* own = find_held(held, partition.id);
     if (own == nullptr) {
       const bool named = partition.id < owners.size() && owners[partition.id] == name_;
-      if (!leaving) consider_taking(partition, read.answered_ms, named, decision);
+      if (leaving) continue;
+      consider_taking(partition, read.answered_ms, named, decision);
+      if ((named && is_expected(partition, read.seen, read.answered_ms)) ||
+          is_on_its_way(partition, read.answered_ms))
+        decision.look_soon = true;
       continue;
     }
+    expected_.erase(partition.id);
     free_.erase(partition.id);
     const bool lost = is_in_use(*own) && is_lost(*own, partition, read.sent_ms);
     if (lost) decision.drop.push_back(partition.id);
@@ -123,6 +132,34 @@ void LeasePlan::consider_taking(const PartitionSeen& partition, int64_t now_ms, 
   decision.take.push_back({partition.id, seen});
 }
 
+// This node gave it up, and does not know yet who has it.
+bool LeasePlan::is_on_its_way(const PartitionSeen& partition, int64_t now_ms) const {
+  const auto given = handed_over_ms_.find(partition.id);
+  return partition.node.empty() && given != handed_over_ms_.end() &&
+         now_ms - given->second < times_.soon_ms_max;
+}
+
+// Its owner lives, and is about to give it up.
+bool LeasePlan::is_expected(const PartitionSeen& partition, const ClusterSeen& seen,
+                            int64_t now_ms) {
+  const auto owner = std::find_if(seen.nodes.begin(), seen.nodes.end(), [&](const NodeSeen& node) {
+    return node.name == partition.node && node.incarnation == partition.incarnation;
+  });
+  const auto hands_over = [&](const PartitionReport& report) {
+    return report.id == partition.id && report.stage == PartitionStage::HandingOver;
+  };
+  const bool announced =
+      owner != seen.nodes.end() && owner->name != name_ &&
+      (owner->draining || std::any_of(owner->reports.begin(), owner->reports.end(), hands_over));
+  if (!announced) {
+    expected_.erase(partition.id);
+    return false;
+  }
+  Free& since = expected_.try_emplace(partition.id, Free{partition.epoch, now_ms}).first->second;
+  if (since.epoch != partition.epoch) since = {partition.epoch, now_ms};
+  return now_ms - since.since_ms < times_.soon_ms_max;
+}
+
 void LeasePlan::hand_over(const std::vector<HeldPartition>& held,
                           const std::vector<std::string>& owners, int64_t now_ms,
                           LeaseDecision& decision) {
@@ -131,14 +168,14 @@ void LeasePlan::hand_over(const std::vector<HeldPartition>& held,
   };
   const bool draining = !nodes_.contains(name_);
   const auto in_use = std::count_if(held.begin(), held.end(), [&](const HeldPartition& one) {
-    return is_in_use(one) && !is_dropped(one.id);
+    return is_in_use(one) && !one.announced && !is_dropped(one.id);
   });
   const bool surplus = in_use > share_of_node(owners.size(), nodes_.size()) &&
                        now_ms - last_join_ms_ >= times_.settled_ms &&
                        now_ms - last_hand_over_ms_ >= times_.between_hand_overs_ms;
   if (owners.empty() || (!draining && !surplus)) return;
   for (const HeldPartition& one : held) {
-    if (one.stage != PartitionStage::Serving || is_dropped(one.id)) continue;
+    if (one.stage != PartitionStage::Serving || one.announced || is_dropped(one.id)) continue;
     if (one.id >= owners.size() || owners[one.id] == name_) continue;
     const auto before = handed_over_ms_.find(one.id);
     if (!draining && before != handed_over_ms_.end() &&

@@ -7,6 +7,9 @@
 // - What this node's former start owned, or what it took without knowing, it takes at once.
 // - A node that has more than its share hands over one partition a second, from five seconds after
 //   the last node joined. A draining node hands all over, and takes none.
+// - What is to be handed over is told with a beat (announce_ms before), and goes on being served;
+//   whoever balance names then looks often, so that nobody serves it for a moment only. So does its
+//   former owner, which passes requests on.
 // - Balance counts the nodes that live and do not drain; if there are none, all that live.
 //
 // Names of nodes must not be empty. Thread: one at a time.
@@ -27,29 +30,25 @@ namespace pawl::cluster {
 struct LeaseTimes {
   int64_t lease_ms = 3000;
   int64_t beat_ms = 500;
-  int64_t gap_ms = 1000;      // reads further apart say nothing of the time between
-  int64_t margin_ms = 500;    // by which answers stop before others may take over
-  int64_t others_ms = 1000;   // how long a partition is left to whom balance names
-  int64_t settled_ms = 5000;  // after the last join, before surplus is handed over
+  int64_t gap_ms = 1000;       // reads further apart say nothing of the time between
+  int64_t margin_ms = 500;     // by which answers stop before others may take over
+  int64_t others_ms = 1000;    // how long a partition is left to whom balance names
+  int64_t announce_ms = 600;   // before a partition is handed over: a beat of everybody, and a bit
+  int64_t soon_ms = 50;        // between beats of a node that expects a partition,
+  int64_t soon_ms_max = 5000;  // for so long at most
+  int64_t settled_ms = 5000;   // after the last join, before surplus is handed over
   int64_t between_hand_overs_ms = 1000;
   int64_t same_again_ms = 60'000;  // before a partition that came back is handed over again
   int64_t retry_ms = 500;          // after a first failure to serve; doubles
   int64_t retry_ms_max = 30'000;
 };
 
-enum class PartitionStage : uint8_t {
-  Taking,      // asked for; it may or may not be ours
-  Recovering,  // ours, and not served yet
-  Serving,
-  HandingOver,  // ours until everything decided is committed
-  Ending,       // not ours any more, and still being closed here
-};
-
 struct HeldPartition {
   uint16_t id = 0;
   uint64_t epoch = 0;  // 0 while it is being taken
   PartitionStage stage = PartitionStage::Taking;
-  int64_t taken_ms = 0;  // own clock, once it was known to be taken
+  int64_t taken_ms = 0;    // own clock, once it was known to be taken
+  bool announced = false;  // served, and told to be handed over
 };
 
 struct BeatRead {
@@ -73,6 +72,7 @@ struct LeaseDecision {
   std::vector<Take> take;
   std::vector<uint16_t> hand_over;
   std::vector<uint16_t> drop;  // lost: nothing can be committed any more
+  bool look_soon = false;      // the next beat after soon_ms: a partition changes hands
 };
 
 class LeasePlan {
@@ -101,6 +101,8 @@ class LeasePlan {
   };
 
   void count_nodes(const BeatRead& read);
+  bool is_on_its_way(const PartitionSeen& partition, int64_t now_ms) const;
+  bool is_expected(const PartitionSeen& partition, const ClusterSeen& seen, int64_t now_ms);
   bool is_own_already(const PartitionSeen& partition) const;
   bool is_lost(const HeldPartition& held, const PartitionSeen& seen, int64_t sent_ms) const;
   void consider_taking(const PartitionSeen& partition, int64_t now_ms, bool named,
@@ -118,6 +120,7 @@ class LeasePlan {
   int64_t last_join_ms_ = INT64_MIN / 2;
   int64_t last_hand_over_ms_ = INT64_MIN / 2;
   std::map<uint16_t, Free> free_;
+  std::map<uint16_t, Free> expected_;
   std::map<uint16_t, Failures> failures_;
   std::map<uint16_t, int64_t> handed_over_ms_;
 };

@@ -356,6 +356,73 @@ TEST_F(PlannedCluster, APartitionThatCameBackStaysForAWhile) {
   EXPECT_EQ(hand_overs, 1);
 }
 
+TEST_F(PlannedCluster, AJoinEndsThatStay) {
+  make_partitions(2);
+  join("a", "1");
+  pass();
+  join("b", "2");
+  pass_until([&] { return count_of("b") == 1; });
+  row("b").draining = true;
+  pass_until([&] { return count_of("a") == 2; });
+  row("b").draining = false;
+  pass_until([&] { return count_of("b") == 1; }, 20);
+}
+
+TEST_F(PlannedCluster, WhoIsAboutToGetAPartitionLooksOften) {
+  make_partitions(1);
+  join("a", "1");
+  pass();
+  join("b", "2");
+  row("a").draining = true;
+  row("a").reports = {{0, PartitionStage::Serving, 0}};
+  const auto looks_soon = [&] { return look("b").look_soon; };
+  EXPECT_TRUE(looks_soon());
+  row("a").draining = false;
+  // Its owner is full as well; without the report balance decides alone.
+  const bool named = named_owners(1, {"a", "b"})[0] == "b";
+  EXPECT_FALSE(looks_soon());
+  row("a").reports[0].stage = PartitionStage::HandingOver;
+  EXPECT_EQ(looks_soon(), named);
+  row("a").draining = true;
+  const int64_t told_ms = now_ms;
+  while (looks_soon()) {
+    ++row("a").beat;
+    now_ms += 100;
+  }
+  EXPECT_LE(now_ms - told_ms, 5000) << "it does not come";
+  EXPECT_GE(now_ms - told_ms, 4000);
+}
+
+TEST_F(PlannedCluster, WhoGaveAPartitionUpLooksUntilItHasAnOwner) {
+  make_partitions(1);
+  join("a", "1");
+  join("b", "2");
+  give("a", 0);
+  row("a").draining = true;
+  look("a");
+  act("a");
+  EXPECT_TRUE(look("a").look_soon);
+  give("b", 0);
+  EXPECT_FALSE(look("a").look_soon);
+}
+
+// It is served until it is given up.
+TEST_F(PlannedCluster, WhatIsToldToBeHandedOverIsStillWatched) {
+  make_partitions(1);
+  join("a", "1");
+  join("b", "2");
+  give("a", 0);
+  row("a").draining = true;
+  look("a");
+  EXPECT_EQ(decided("a"), "holds hand over 0");
+  nodes.at("a").held[0].announced = true;
+  look("a");
+  EXPECT_EQ(decided("a"), "holds");
+  seen.partitions[0] = {0, 9, "b", "2"};
+  look("a");
+  EXPECT_EQ(decided("a"), " drop 0");
+}
+
 // Chaos: whatever happens, all partitions are served again, evenly, and then nothing moves.
 TEST_F(PlannedCluster, ComesToRestAfterAnySequence) {
   make_partitions(16);

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "cluster/partition_report.h"
 
 namespace pawl::cluster {
 
@@ -15,6 +16,7 @@ struct NodeIdentity {
   std::string incarnation;  // a UUID, new at each start
   std::string url;          // where clients and other nodes reach it
   std::string version;
+  uint64_t format = 1;  // the newest format of the journal that it speaks
 };
 
 struct NodeSeen {
@@ -26,6 +28,7 @@ struct NodeSeen {
   int64_t started_ms = 0;    // by the database's clock, for people
   int64_t last_seen_ms = 0;  // likewise
   bool draining = false;
+  std::vector<PartitionReport> reports = {};
 };
 
 struct PartitionSeen {
@@ -45,11 +48,16 @@ class NodeTable {
  public:
   virtual ~NodeTable() = default;
   // Puts the row of this node in the place of one of its name, if that one is still `former` ("" =
-  // there is none); false: it is another one.
-  virtual Result<bool> enter(const NodeIdentity& node, const std::string& former) = 0;
-  // Raises the own beat and reads all rows: the nodes at the same moment or before, the partitions
-  // after it.
-  virtual Result<ClusterSeen> beat(const NodeIdentity& node) = 0;
+  // there is none); false: it is another one. A row that drains still does; a new one does if
+  // `draining`.
+  virtual Result<bool> enter(const NodeIdentity& node, const std::string& former,
+                             bool draining) = 0;
+  // Raises the own beat with what is reported, and reads all rows: the nodes at the same moment or
+  // before, the partitions after it.
+  virtual Result<ClusterSeen> beat(const NodeIdentity& node,
+                                   const std::vector<PartitionReport>& reports) = 0;
+  // False: there is no node of that name.
+  virtual Result<bool> set_draining(const std::string& name, bool draining) = 0;
   virtual Status leave(const NodeIdentity& node) = 0;
 };
 

@@ -11,4 +11,7 @@ namespace pawl::cluster {
 
 std::unique_ptr<NodeTable> postgres_node_table(pg::Access access, uint16_t partitions);
 
+// The node sees it at its next beat. False: there is none of that name.
+Result<bool> mark_draining(pg::Connection& database, const std::string& name, bool draining);
+
 }  // namespace pawl::cluster

@@ -1,4 +1,4 @@
-// What a node knows of its cluster, for people.
+// What a node knows of its cluster, for people and for lists.
 #pragma once
 
 #include <cstdint>
@@ -9,11 +9,24 @@
 
 namespace pawl::cluster {
 
+enum class NodeState : uint8_t { Live, Draining, Dead };
+
+struct NodeView : NodeSeen {
+  NodeState state = NodeState::Live;
+};
+
+enum class PartitionState : uint8_t { Free, Recovering, Serving, HandingOver };
+
+struct PartitionView : PartitionSeen {
+  PartitionState state = PartitionState::Free;  // of a dead owner: free
+  uint64_t journal_head = 0;                    // as its owner told with its last beat; 0 = unknown
+};
+
 struct ClusterView {
   std::string cluster_id;
-  std::vector<NodeSeen> nodes;
-  std::vector<std::string> dead;  // names of those whose beat stands still
-  std::vector<PartitionSeen> partitions;
+  uint64_t format = 0;
+  std::vector<NodeView> nodes;
+  std::vector<PartitionView> partitions;
   std::vector<std::string> warnings;
 };
 

@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "base/uuid.h"
 #include "cluster/postgres_node_table.h"
+#include "store/postgres_schema.h"
 
 namespace pawl::cluster {
 
@@ -13,7 +14,7 @@ Visit::Visit(pg::Access access, const NodeIdentity& self, uint16_t partitions)
 Visit::~Visit() { end(); }
 
 void Visit::end() {
-  store_.reset();
+  stores_.clear();
   keeper_.stop();
 }
 
@@ -25,14 +26,26 @@ Result<std::unique_ptr<Visit>> Visit::begin(const std::string& database, const s
                              Uuid::v7(clock.now_ms(), random.next(), random.next(), 0).text()};
   std::unique_ptr<Visit> visit(new Visit({database, owner.application()},
                                          {owner.node, owner.incarnation, "", ""}, partitions));
-  PAWL_TRY_DO(visit->keeper_.start());
-  PostgresOptions options;
-  options.url = database;
-  options.partitions = partitions;
-  options.owner = owner;
-  options.keep_up_pause = std::chrono::milliseconds(0);
-  PAWL_TRY(visit->store_, open_postgres(options));
+  PAWL_TRY_DO(visit->keeper_.start(true));
+  PAWL_TRY_DO(visit->take_all(owner, partitions));
   return visit;
+}
+
+Status Visit::take_all(const PartitionOwner& owner, uint16_t partitions) {
+  PAWL_TRY(pg::Connection database, pg::Connection::open(access_));
+  PAWL_TRY(const uint16_t found, settle_schema(database, partitions));
+  PostgresOptions options;
+  options.url = access_.url;
+  options.partitions = found;
+  options.owner = owner;
+  options.readers = std::make_shared<pg::Pool>(access_, options.readers_kept);
+  options.keep_up_pause = std::chrono::milliseconds(0);
+  while (stores_.size() < found) {
+    options.partition = static_cast<uint16_t>(stores_.size());
+    PAWL_TRY(auto store, open_postgres(options));
+    stores_.push_back(std::move(store));
+  }
+  return ok_status();
 }
 
 }  // namespace pawl::cluster

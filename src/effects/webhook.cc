@@ -87,16 +87,23 @@ void put_webhook(Frame& frame, Webhook webhook, const actions::Vault* vault) {
   }
   std::string key = subscription_key(webhook.id);
   put_doc(frame, DocKind::Webhook, key, codec::encoded(webhook));
-  if (webhook_cursor(frame.state())) return;
-  uint64_t sequence = frame.state().find_doc(DocKind::Webhook, key)->version;
-  put_webhook_cursor(frame, EventPosition{sequence, EventPosition::kAllParts});
+  keep_webhook_cursor(frame, key);
 }
 
 Status delete_webhook(Frame& frame, std::string_view id) {
   PAWL_TRY_DO(delete_doc(frame, DocKind::Webhook, subscription_key(id)));
-  if (all_webhooks(frame.state()).empty())
-    (void)delete_doc(frame, DocKind::Webhook, kCursorKey);  // there may be none yet
+  keep_webhook_cursor(frame, subscription_key(id));
   return ok_status();
+}
+
+void keep_webhook_cursor(Frame& frame, const std::string& key) {
+  const Doc* subscription = frame.state().find_doc(DocKind::Webhook, key);
+  if (subscription == nullptr) {
+    if (all_webhooks(frame.state()).empty())
+      (void)delete_doc(frame, DocKind::Webhook, kCursorKey);  // there may be none yet
+  } else if (!webhook_cursor(frame.state())) {
+    put_webhook_cursor(frame, EventPosition{subscription->version, EventPosition::kAllParts});
+  }
 }
 
 std::optional<EventPosition> webhook_cursor(const State& state) {

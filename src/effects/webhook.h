@@ -83,6 +83,9 @@ void put_webhook(Frame& frame, Webhook webhook, const actions::Vault* vault);
 // NotFound if there is none. Deleting the last one also deletes the cursor.
 Status delete_webhook(Frame& frame, std::string_view id);
 
+// Of the document of this key, when it was put or deleted: the first subscription gets a cursor
+// that begins with it, the last one takes it along. Each partition has its own.
+void keep_webhook_cursor(Frame& frame, const std::string& key);
 std::optional<EventPosition> webhook_cursor(const State& state);
 void put_webhook_cursor(Frame& frame, const EventPosition& position);
 

@@ -79,7 +79,7 @@ size_t count_running(const State& state, std::set<RunId>& live) {
 }  // namespace
 
 Result<const Run*> find_instance(const State& state, const std::string& instance) {
-  const Run* run = state.find_run(workflow_id(instance));
+  const Run* run = state.find_run(workflow_id(instance, 1));
   if (run == nullptr || !run->script)
     return Error{ErrorCode::NotFound,
                  "Workflow instance '" + instance.substr(0, 128) + "' not found"};
@@ -101,7 +101,7 @@ Result<std::string> Host::execute(const std::string& workflow, std::string_view 
       return Error{ErrorCode::InvalidRequest,
                    "an instance id has up to 128 letters, digits, '-', '_' and '.', not " +
                        in_quotes(options.instance_id)};
-    command.id = workflow_id(options.instance_id);
+    command.id = workflow_id(options.instance_id, 1);
     if (!RunId::parse(options.instance_id)) command.client_id = options.instance_id;
   }
   PAWL_TRY_DO(start());

@@ -3,6 +3,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <string>
 
 #include "engine/skipped_events.h"
 #include "kernel/state_config.h"
@@ -11,6 +13,7 @@ namespace pawl {
 
 class CrashBook;
 class EffectSink;
+class OutboxBell;
 
 struct RetentionConfig {
   int64_t finished_ms = 7LL * 24 * 3600 * 1000;  // 0 = for ever
@@ -33,6 +36,9 @@ struct CoreConfig {
   size_t recall_bytes_max = 1u << 20;   // of runs with open effects, read per batch after a start
   uint64_t heavy_run_bytes = 1u << 20;  // filling in parameters of a larger run may take long
   EffectSink* effects = nullptr;        // null: effects of runs are never executed
+  // A queue has jobs that no parked task took: called by the deciding thread, once per input.
+  std::function<void(const std::string& scoped_queue)> on_ready = {};
+  OutboxBell* outbox_bell = nullptr;    // null: nobody carries messages to other partitions
   SkippedEvents skipped;                // in the tail, besides those listed in the store
 };
 

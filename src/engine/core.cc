@@ -203,6 +203,13 @@ void Core::run(TaskPtr task, bool last_call, uint64_t place) {
 
 // Jobs became available: parked fetches of those queues are tried again, longest waiting first,
 // until one gets no job.
+void Core::end_waits() {
+  advance_clock();
+  try_reading([&] {
+    for (TaskPtr& task : parked_.take_all()) run(std::move(task), true);
+  });
+}
+
 void Core::wake_parked() {
   for (const RunId& run : state_.take_moved_runs()) {
     uint64_t place = 0;
@@ -218,6 +225,7 @@ void Core::wake_parked() {
       run(std::move(task), false, place);
       if (parked_.size() > parked_before) break;
     }
+    if (config_.on_ready && state_.first_ready(*queue) != nullptr) config_.on_ready(queue->name);
   }
 }
 
@@ -388,6 +396,7 @@ ClosedBatch Core::close_batch(bool idle) {
 
 void Core::fill(ClosedBatch& closed, bool idle) {
   prepare_effects(closed);
+  if (state_.take_new_messages()) closed.outgoing.messages = config_.outbox_bell;
   uint64_t next_sequence = record_.next_sequence();
   if (!record_.empty()) {
     closed.batch.number = record_.number();
@@ -421,6 +430,7 @@ void Core::release(ClosedBatch& closed, const FollowRecord& follow) {
     for (TaskPtr& task : out.answers) task->durable(wakes);
     out.answers.clear();
   }
+  if (out.messages != nullptr) out.messages->ring();
   if (out.effects) out.effects->release();
   out.effects.reset();
   if (closed.batch.number != 0 && follow)

@@ -83,6 +83,8 @@ class Core {
   // False if a read failed, or if the task emitted an event: then the core must be destroyed.
   bool decide_read_only(Task& task);
   std::vector<TaskPtr> take_parked() { return parked_.take_all(); }
+  // Parked tasks are decided for the last time: what they waited for may still come, but not here.
+  void end_waits();
 
   const State& state() const { return state_; }
   // Why a row could not be read. After that the core decides nothing and closes only the tasks it

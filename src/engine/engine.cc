@@ -177,6 +177,7 @@ void EngineLoop::run() {
     if (!down_ && failed()) go_down();
   }
   if (down_) return;
+  if (!failed()) core_->end_waits();
   answer_parked();
   while (!failed() && (core_->wants_commit() || core_->has_dirty() || committing_)) {
     finish_commit();

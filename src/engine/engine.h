@@ -82,12 +82,13 @@ class EngineLoop {
   void submit(std::vector<TaskPtr>& tasks);
 
   // Decides and commits submitted tasks, writes the rows, and ends the threads. Parked tasks are
-  // refused.
+  // decided for the last time.
   void stop();
 
   // Why tasks are refused at present, if they are.
   std::optional<Error> failed() const;
   EngineStats stats() const;
+  uint16_t partition() const { return config_.core.state.partition; }
   EnginePulse pulse() const;  // takes no lock: it works even if the engine is stuck
   const Recovery& recovery() const { return *recovery_; }  // of the last start
 

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "engine/effects.h"
+#include "engine/outbox_bell.h"
 #include "engine/task.h"
 #include "store/store.h"
 
@@ -20,6 +21,7 @@ namespace pawl {
 struct Outgoing {
   std::vector<TaskPtr> answers;              // replies, and the jobs that are leased with them
   std::unique_ptr<PreparedEffects> effects;  // actions, jobs of job steps; null = none
+  OutboxBell* messages = nullptr;            // rung if the batch has messages to other partitions
   // Besides these, the batch's own record: listeners of the journal get it (streams, webhooks, work
   // directories, the server's own effects of worlds).
 };

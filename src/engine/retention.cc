@@ -5,6 +5,7 @@
 #include "kernel/frame.h"
 #include "kernel/jobs/forget_jobs.h"
 #include "kernel/jobs/queue.h"
+#include "kernel/messages/claims.h"
 #include "kernel/state.h"
 
 namespace pawl {
@@ -14,6 +15,14 @@ constexpr size_t kScanPerStep = 2'000;
 constexpr uint64_t kForgetPerStep = 500;
 constexpr size_t kDocumentsPerStep = 500;
 constexpr size_t kRunsPerStep = 500;
+constexpr int64_t kClaimsAnsweredMs = 60'000;  // longer than any task waits for them
+
+// Names that are held for kept answers, and claims whose task a crash or an outage has taken away.
+void forget_claims(Frame& frame) {
+  if (frame.state().partitions() == 1) return;
+  forget_documents(frame, DocKind::Claim, kDocumentsPerStep);
+  release_stale_claims(frame, frame.now_ms() - kClaimsAnsweredMs);
+}
 
 }  // namespace
 
@@ -29,6 +38,7 @@ bool Retention::step(Frame& frame) {
     go_on_ = JobId();
     find_trim_point(now_ms);
     forget_documents(frame, DocKind::Idempotency, kDocumentsPerStep);
+    forget_claims(frame);
     if (config_.finished_ms != 0)
       forget_runs(frame, now_ms - config_.finished_ms, kRunsPerStep, next_run_);
   }

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <string>
 
 #include "http/request.h"
@@ -44,5 +45,10 @@ struct RequestParts {
   std::string id = {};
 };
 Request make_request(RequestParts parts);
+RequestParts parts_of(Request&& request);
+
+// The other way round: answers the client of a connection. Destroyed without an answer, it gives a
+// 500.
+std::shared_ptr<AnswerSink> sink_for(Responder responder);
 
 }  // namespace pawl::http

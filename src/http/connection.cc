@@ -225,10 +225,14 @@ bool Connection::charge_input() {
 void Connection::judge_head() {
   lines_ = nullptr;
   const Judge& judge = context_.config->judge;
-  if (!judge) return read_body(SIZE_MAX);
+  const size_t unwrapped_max = context_.config->body_bytes_max;
+  if (!judge) return read_body(unwrapped_max);
   Verdict verdict = judge(reader_.head_request());
   lines_ = verdict.lines;
-  if (!verdict.answer) return read_body(verdict.body_bytes_max);
+  if (!verdict.answer) {
+    return read_body(
+        std::min(verdict.body_bytes_max, verdict.wraps_requests ? SIZE_MAX : unwrapped_max));
+  }
   context_.counters.judged_out.add(1);
   open_request_slot(reader_.head_request(), 0);
   reader_.drop_body(kDropBytesMax);

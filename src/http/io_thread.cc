@@ -65,7 +65,7 @@ Status IoThread::open() {
   context_.out_budget = &shared_.out_budget;
   context_.in_budget = shared_.in_budget;
   context_.limits = {config.header_bytes_max, config.target_bytes_max, config.headers_max,
-                     config.body_bytes_max};
+                     config.body_bytes_max + config.wrapping_bytes_max};
   context_.scratch.resize(kScratchBytes);
   context_.deadlines.set_delay(DeadlineKind::Idle, config.idle_ms);
   context_.deadlines.set_delay(DeadlineKind::Head, config.header_read_ms);

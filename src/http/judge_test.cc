@@ -102,6 +102,28 @@ TEST(Judge, AVerdictBoundsTheBodyAndAddsLines) {
   EXPECT_NE(second.find("\r\nX-Line: one\r\n"), std::string::npos);
 }
 
+TEST(Judge, OnlyABodyThatWrapsRequestsMayBeLarger) {
+  ServerConfig config;
+  config.body_bytes_max = 100;
+  config.wrapping_bytes_max = 50;
+  config.judge = [](Request& request) {
+    Verdict verdict;
+    verdict.wraps_requests = request.header("key") == "wraps";
+    return verdict;
+  };
+  const auto server = serve(std::move(config), echo);
+  const auto status_for = [&](std::string_view headers, size_t bytes) {
+    LoopbackClient client(server->port());
+    client.send(post("Content-Length: " + std::to_string(bytes) + "\r\n" + std::string(headers)) +
+                std::string(bytes, 'b'));
+    return status_of(client.read_response());
+  };
+  EXPECT_EQ(status_for("", 100), "200");
+  EXPECT_EQ(status_for("", 101), "413");
+  EXPECT_EQ(status_for("Key: wraps\r\n", 150), "200");
+  EXPECT_EQ(status_for("Key: wraps\r\n", 151), "413");
+}
+
 TEST(InBudget, SmallAndLargeDoNotShareAndOneLargeAlwaysFits) {
   InBudget budget;
   budget.limit(4 << 20);                    // 1 MiB for small ones, 3 MiB for large ones

@@ -108,11 +108,16 @@ Stream& Stream::operator=(Stream&& other) noexcept {
 
 Stream::~Stream() { close(); }
 
+bool Stream::open() const {
+  if (sink_) return !sink_->disconnected();
+  return link_ != nullptr && !state_->closed.load(std::memory_order_acquire) &&
+         !link_->gone.load(std::memory_order_acquire);
+}
+
 bool Stream::write(std::string_view chunk) {
-  if (sink_) return chunk.empty() ? !sink_->disconnected() : sink_->write(chunk);
-  if (link_ == nullptr || state_->closed.load(std::memory_order_acquire)) return false;
-  if (link_->gone.load(std::memory_order_acquire)) return false;
-  if (chunk.empty()) return true;
+  if (chunk.empty()) return open();
+  if (sink_) return sink_->write(chunk);
+  if (!open()) return false;
   const size_t charged = chunk.size() + kChunkFramingBytesMax;
   if (state_->unsent.fetch_add(charged) + charged > state_->bytes_max) {
     state_->closed.store(true);
@@ -120,6 +125,15 @@ bool Stream::write(std::string_view chunk) {
     return false;
   }
   send(link_, sequence_, message::StreamChunk{std::string(chunk), charged});
+  return true;
+}
+
+bool Stream::write_answer(std::string&& chunk) {
+  if (sink_ || chunk.empty()) return write(chunk);
+  if (!open()) return false;
+  const size_t charged = chunk.size() + kChunkFramingBytesMax;
+  state_->unsent.fetch_add(charged);
+  send(link_, sequence_, message::StreamChunk{std::move(chunk), charged});
   return true;
 }
 

@@ -41,8 +41,12 @@ class Stream {
   // False once the stream has ended: closed here, the client disconnected, or the client reads so
   // slowly that ServerConfig::stream_buffer_bytes_max would overflow, in which case it is
   // disconnected. A chunk is taken whole or not at all. An empty chunk only asks whether the stream
-  // is still open.
+  // is still open().
   bool write(std::string_view chunk);
+  bool open() const;
+  // The same for a chunk that is a whole answer by itself: it may be as large as a body that
+  // respond() takes, and is bounded like one (ServerConfig::out_bytes_total_max).
+  bool write_answer(std::string&& chunk);
   // Bytes that were written and the client has not read yet, framing included.
   size_t unsent() const;
   void close();

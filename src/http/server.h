@@ -43,6 +43,7 @@ struct RoundHandler {
 struct Verdict {
   std::optional<Response> answer;      // given at once; the handler is not called
   size_t body_bytes_max = SIZE_MAX;    // of this request, below ServerConfig::body_bytes_max
+  bool wraps_requests = false;         // that bound grows by ServerConfig::wrapping_bytes_max
   const std::string* lines = nullptr;  // "Name: value\r\n" added to its answer; outlives the server
 };
 using Judge = std::function<Verdict(Request&)>;
@@ -67,6 +68,7 @@ struct ServerConfig {
   size_t target_bytes_max = 8 * 1024;        // 414
   size_t headers_max = 100;                  // 431
   size_t body_bytes_max = 64 * 1024 * 1024;  // after inflating: 413
+  size_t wrapping_bytes_max = 0;             // more, for a body that holds other requests: Verdict
   size_t connections_max = 10'000;           // over all threads; more get 503 and are closed
   // A connection's next request is handled only while its unsent bytes and its expected answers,
   // each as large as earlier ones, are within out_bytes_max; at least one, when no other is being

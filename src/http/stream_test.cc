@@ -53,6 +53,25 @@ TEST(Stream, SendsChunksInOrderAndKeepsTheConnection) {
   EXPECT_EQ(status_of(client.read_to_end()), "400");
 }
 
+// A whole answer inside of a stream may be as large as one of its own; other chunks are bounded.
+TEST(Stream, AnAnswerIsNotBoundedByTheStreamsBuffer) {
+  ServerConfig config;
+  config.stream_buffer_bytes_max = 1000;
+  StreamServer streams(config);
+  LoopbackClient client(streams.server().port());
+  client.send(get("/"));
+  Stream stream = streams.take_stream();
+  const std::string large(3'000'000, 'x');
+  EXPECT_TRUE(stream.write_answer(std::string(large)));
+  client.read_until("hello;\r\n");
+  EXPECT_EQ(client.read_until("x\r\n"), "2dc6c0\r\n" + large + "\r\n");
+  while (stream.unsent() > 0) std::this_thread::yield();  // what the client has read was returned
+  EXPECT_TRUE(stream.write_answer("a"));
+  stream.close();
+  EXPECT_FALSE(stream.write_answer("b"));
+  EXPECT_EQ(client.read_until("0\r\n\r\n"), "1\r\na\r\n0\r\n\r\n");
+}
+
 TEST(Stream, DestroyingItEndsTheAnswer) {
   StreamServer streams;
   LoopbackClient client(streams.server().port());

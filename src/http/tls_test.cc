@@ -1,61 +1,15 @@
 #include <gtest/gtest.h>
-#include <openssl/evp.h>
-#include <openssl/pem.h>
 #include <openssl/ssl.h>
-#include <openssl/x509.h>
-#include <unistd.h>
 
-#include <cstdio>
 #include <future>
 #include <memory>
 
 #include "http/server.h"
+#include "http/testing/certificate.h"
 #include "http/testing/loopback_client.h"
 
 namespace pawl::http {
 namespace {
-
-// A self-signed certificate for localhost in two temporary files.
-class Certificate {
- public:
-  Certificate() {
-    const std::unique_ptr<EVP_PKEY, decltype(&EVP_PKEY_free)> key(EVP_EC_gen("P-256"),
-                                                                  EVP_PKEY_free);
-    const std::unique_ptr<X509, decltype(&X509_free)> x509(X509_new(), X509_free);
-    ASN1_INTEGER_set(X509_get_serialNumber(x509.get()), 1);
-    X509_gmtime_adj(X509_getm_notBefore(x509.get()), -3600);
-    X509_gmtime_adj(X509_getm_notAfter(x509.get()), 3600);
-    X509_set_pubkey(x509.get(), key.get());
-    X509_NAME* name = X509_get_subject_name(x509.get());
-    X509_NAME_add_entry_by_txt(name, "CN", MBSTRING_ASC,
-                               reinterpret_cast<const unsigned char*>("localhost"), -1, -1, 0);
-    X509_set_issuer_name(x509.get(), name);
-    X509_sign(x509.get(), key.get(), EVP_sha256());
-    const std::string stem = testing::TempDir() + "pawl_tls_" + std::to_string(::getpid());
-    certificate_file = stem + ".crt";
-    key_file = stem + ".key";
-    FILE* out = std::fopen(certificate_file.c_str(), "w");
-    PEM_write_X509(out, x509.get());
-    std::fclose(out);
-    out = std::fopen(key_file.c_str(), "w");
-    PEM_write_PrivateKey(out, key.get(), nullptr, nullptr, 0, nullptr, nullptr);
-    std::fclose(out);
-  }
-  ~Certificate() {
-    std::remove(certificate_file.c_str());
-    std::remove(key_file.c_str());
-  }
-
-  ServerConfig config() const {
-    ServerConfig config;
-    config.tls_certificate_file = certificate_file;
-    config.tls_key_file = key_file;
-    return config;
-  }
-
-  std::string certificate_file;
-  std::string key_file;
-};
 
 class TlsClient {
  public:

@@ -34,6 +34,9 @@ struct JobEventHead {
   JobState from = JobState::None;
   uint32_t attempt = 0;
   std::string limit;  // concurrency key, if the job has one
+  // It is another partition's job: this journal follows it for a run or cron that is here
+  // (kernel/messages/placing.h).
+  bool elsewhere = false;
 
   static void fields(auto& self, auto&& visit) {
     visit(1, "job", self.job);
@@ -42,6 +45,7 @@ struct JobEventHead {
     visit(4, "from", self.from);
     visit(5, "attempt", self.attempt);
     visit(6, "limit", self.limit);
+    visit(7, "elsewhere", self.elsewhere);
   }
 };
 
@@ -94,6 +98,8 @@ struct JobCreated : JobEventHead {
   std::string unique_key;  // 16 bytes
   std::string spec;        // JobSpec, encoded
   JobParent parent;
+  uint32_t placed_by = 0;  // the partition that waits for its end, plus one; 0 = this one
+  uint32_t home = 0;       // of one that is elsewhere: where, plus one
 
   static void fields(auto& self, auto&& visit) {
     JobEventHead::fields(self, visit);
@@ -105,6 +111,8 @@ struct JobCreated : JobEventHead {
     visit(15, "unique_key", self.unique_key);
     visit(16, "spec", self.spec);
     visit(17, "parent", self.parent);
+    visit(18, "placed_by", self.placed_by);
+    visit(19, "home", self.home);
   }
 };
 
@@ -212,12 +220,14 @@ struct JobRevived : JobEventHead {
 struct JobsForgotten {
   std::vector<JobId> jobs;
   std::string queue;
-  uint64_t dead = 0;  // how many of them leave the dead letter list
+  uint64_t dead = 0;       // how many of them leave the dead letter list
+  bool elsewhere = false;  // as in JobEventHead, all of them
 
   static void fields(auto& self, auto&& visit) {
     visit(1, "jobs", self.jobs);
     visit(2, "queue", self.queue);
     visit(3, "dead", self.dead);
+    visit(4, "elsewhere", self.elsewhere);
   }
 };
 

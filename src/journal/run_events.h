@@ -63,6 +63,8 @@ struct RunCreated {
   uint64_t salt = 0;             // part of its children's ids, since a run's id may be used again
   bool named_steps = false;      // clients gave the children ids, which are shown
   std::string parent_client_id;  // the client_id of the parent run
+  // The partition where it is, plus one, if its id names another one: its children are here too.
+  uint32_t children_at = 0;
 
   static void fields(auto& self, auto&& visit) {
     visit(1, "run", self.run);
@@ -81,6 +83,7 @@ struct RunCreated {
     visit(14, "salt", self.salt);
     visit(15, "named_steps", self.named_steps);
     visit(16, "parent_client_id", self.parent_client_id);
+    visit(17, "children_at", self.children_at);
   }
 };
 

@@ -69,6 +69,7 @@ struct ScriptCreated {
   // SHA-256 of the source, if the definition has no name and limits its active runs: they are
   // counted under this digest. Older runs have none.
   std::string text_digest;
+  uint32_t children_at = 0;  // as in RunCreated
 
   static void fields(auto& self, auto&& visit) {
     visit(1, "run", self.run);
@@ -84,6 +85,7 @@ struct ScriptCreated {
     visit(11, "priority", self.priority);
     visit(12, "timeout_ms", self.timeout_ms);
     visit(13, "text_digest", self.text_digest);
+    visit(14, "children_at", self.children_at);
   }
 };
 

@@ -10,12 +10,20 @@
 
 namespace pawl {
 
+// Where the jobs of a queue live, if there are several partitions. Auto: pinned if it has a rate.
+enum class QueuePlace : uint8_t {
+  Auto = 0,
+  Pinned = 1,  // at the queue's home: order, rate and depth are exact
+  Spread = 2,  // wherever they come
+};
+
 struct QueueSettings {
   bool paused = false;
   bool deleted = false;          // not shown until it is used again
   uint64_t depth_max = 0;        // 0 = no bound of its own
   uint32_t warn_permille = 0;    // share of depth_max from which replies carry a warning
   uint32_t rate_per_second = 0;  // 0 = no limit
+  QueuePlace partition = QueuePlace::Auto;
 
   bool operator==(const QueueSettings&) const = default;
   static void fields(auto& self, auto&& visit) {
@@ -24,6 +32,7 @@ struct QueueSettings {
     visit(3, "warn_permille", self.warn_permille);
     visit(4, "rate_per_second", self.rate_per_second);
     visit(5, "deleted", self.deleted);
+    visit(6, "partition", self.partition);
   }
 };
 
@@ -31,11 +40,13 @@ struct QueueConfigured {
   std::string queue;
   QueueSettings settings;
   bool paused_before = false;
+  bool copied = false;  // from another partition, whose journal tells it to clients
 
   static void fields(auto& self, auto&& visit) {
     visit(1, "queue", self.queue);
     visit(2, "settings", self.settings);
     visit(3, "paused_before", self.paused_before);
+    visit(4, "copied", self.copied);
   }
 };
 
@@ -83,17 +94,23 @@ enum class DocKind : uint8_t {
   PlannedRun = 15,  // id of a nested run that has not started → JobParent: its place in its parent
   World = 16,       // name → id of a world
   WorldItem = 17,   // id of a world, key → one of its items: see worlds/items.h
+  Outbox = 18,      // receiver, number → a message that is owed, see kernel/messages/outbox.h
+  Mail = 19,        // numbers of the last messages sent and taken, see kernel/messages/
+  Elsewhere = 20,   // a job that a step has at another partition: see kernel/messages/placing.h
+  Unwanted = 21,    // id of a job whose run, at another partition, has ended: it is not tried again
+  Claim = 22,       // a name that is held elsewhere, or asked for: see kernel/messages/claims.h
 };
-constexpr DocKind kLastDocKind = DocKind::WorldItem;
+constexpr DocKind kLastDocKind = DocKind::Claim;
 // Kinds that may be very numerous: their documents leave memory once their row is durable.
 constexpr bool is_numerous(DocKind kind) {
   return kind == DocKind::Idempotency || kind == DocKind::Decision || kind == DocKind::RunTurn ||
-         kind == DocKind::PlannedRun || kind == DocKind::WorldItem;
+         kind == DocKind::PlannedRun || kind == DocKind::WorldItem || kind == DocKind::Outbox ||
+         kind == DocKind::Elsewhere || kind == DocKind::Claim;
 }
 
 // Kinds whose documents are all in memory: a document that is not in memory does not exist.
 constexpr bool is_kept_whole(DocKind kind) {
-  return kind == DocKind::RunCount || kind == DocKind::RunGate;
+  return kind == DocKind::RunCount || kind == DocKind::RunGate || kind == DocKind::Mail;
 }
 
 struct DocPut {

@@ -3,6 +3,8 @@
 #include <type_traits>
 
 #include "journal/events.h"
+#include "kernel/messages/claims.h"
+#include "kernel/messages/copied_settings.h"
 #include "kernel/mutable_state.h"
 #include "kernel/run.h"
 
@@ -40,12 +42,20 @@ void Frame::note_cron_waits(const Cron& cron) { state_.note_cron_waits(cron); }
 
 void Frame::note_gate_seen(const std::string& gate) { state_.note_gate_seen(gate); }
 
+void Frame::note_answered(const Uuid& token) { state_.note_answered(token); }
+
 template <class Given>
 void Frame::add(Given&& event) {
   const size_t before = record_.size();
   const uint64_t sequence = record_.add(event);
   meter_.charge_written(record_.size() - before);
   state_.apply(std::forward<Given>(event), Stamp{sequence, now_ms_});
+  if constexpr (requires { copy_setting(*this, event); }) {
+    if (readable_.partitions() > 1) copy_setting(*this, event);
+  }
+  if constexpr (requires { release_forgotten(*this, event); }) {
+    if (readable_.partitions() > 1) release_forgotten(*this, event);
+  }
 }
 
 // Events shown to users carry the id that the client of their run chose.

@@ -71,6 +71,8 @@ class Frame {
   void note_held_back(const Queue& queue, const Limit& limit);
   void note_cron_waits(const Cron& cron);
   void note_gate_seen(const std::string& gate);
+  // All claims under this token are answered (messages/claims.h): a task may wait for them.
+  void note_answered(const Uuid& token);
 
   // --- answers that come while a step's child is being made
   // Handled at once, an answer would begin further steps, which make further children: the stack

@@ -58,7 +58,10 @@ class MutableState : public State {
   // Queues in which a job became available since the last call: for waking parked fetches.
   std::vector<Queue*> take_ready_queues();
   // Runs of definitions that ended or were suspended since the last call: tasks may wait for them.
+  // Likewise tokens of claims that are answered, which tasks wait for in the same way.
   std::vector<RunId> take_moved_runs();
+  // Whether messages were sent since the last call: their courier is told once they are durable.
+  bool take_new_messages();
   // Effects requested since the last call: to be executed once they are durable.
   std::vector<EffectNote> take_effects();
   // After recovery: every open effect counts as requested now, and runs that have yielded wait for
@@ -76,6 +79,7 @@ class MutableState : public State {
   // The run or job that this cron's firing waits for is still active.
   void note_cron_waits(const Cron& cron);
   void note_gate_seen(const std::string& gate);
+  void note_answered(const Uuid& token);
 
  private:
   Status fold_one(const journal::EventBytes& event);

@@ -4,8 +4,10 @@
 
 #include "base/clock.h"
 #include "base/named.h"
+#include "kernel/messages/placing.h"
 #include "kernel/run_family.h"
 #include "kernel/scripts/run.h"
+#include "kernel/state.h"
 #include "kernel/worlds/instance_run.h"
 
 namespace pawl {
@@ -92,6 +94,7 @@ struct RunRow {
     visit(42, "next_part", self.part.next_part);
     visit(43, "instance", self.part.instance);
     visit(33, "named_steps", run.named_steps);
+    visit(34, "children_at", run.children_at);
   }
 };
 
@@ -134,6 +137,16 @@ std::string_view kind_name(RunKind kind) { return name_of(kRunKindNames, kind); 
 std::string_view state_name(RunState state) { return name_of(kRunStateNames, state); }
 
 std::string_view role_name(CallbackRole role) { return name_of(kRoleNames, role); }
+
+RunId child_base(const Run& run) {
+  if (run.children_at == 0) return run.id;
+  return RunId(at_partition(run.id, partition_of_mark(run.children_at)));
+}
+
+uint32_t children_mark(const State& state, const RunId& run) {
+  if (state.partitions() == 1 || run.partition() == state.partition()) return 0;
+  return uint32_t{state.partition()} + 1;
+}
 
 Uuid child_id(const RunId& run, uint64_t salt, uint32_t index) {
   uint64_t low = run.lo ^ salt;

@@ -18,6 +18,7 @@
 
 namespace pawl {
 
+class State;
 struct ScriptRun;    // scripts/run.h
 struct InstanceRun;  // worlds/instance_run.h
 
@@ -65,6 +66,7 @@ struct Run : Resident {
   std::string children;          // ChildState, one byte each
   std::string reason;            // of its end
   std::string client_id;         // the text that a client chose as id, if it is no UUID
+  uint32_t children_at = 0;      // as in RunCreated
   bool named_steps = false;      // children have step ids from the client: see PlanNode
   std::map<uint32_t, Uuid> ids;  // children whose id a client chose
   std::map<uint32_t, std::string>
@@ -149,6 +151,11 @@ inline uint32_t held_callback(CallbackRole role) { return callback_index(role, 0
 // The id of the job or nested run at this place, unless a client chose it. A run with a chosen id
 // has a salt: a second run with that id must not find children of the first.
 Uuid child_id(const RunId& run, uint64_t salt, uint32_t index);
-inline Uuid child_id(const Run& run, uint32_t index) { return child_id(run.id, run.salt, index); }
+// Their ids name the partition of the run, also if its own does not.
+RunId child_base(const Run& run);
+inline Uuid child_id(const Run& run, uint32_t index) {
+  return child_id(child_base(run), run.salt, index);
+}
+uint32_t children_mark(const State& state, const RunId& run);  // children_at of a new run
 
 }  // namespace pawl

@@ -88,6 +88,7 @@ void MutableState::load_rows() {
              });
   load_docs(DocKind::RunCount);
   load_docs(DocKind::RunGate);
+  load_docs(DocKind::Mail);
 }
 
 // --- jobs
@@ -200,6 +201,12 @@ JobId State::each_job(const JobId& from, bool newest_first, size_t scan_max,
              });
   if (at_end) offer_fresh_before(nullptr);
   return stopped ? JobId() : go_on;
+}
+
+JobId State::each_job_here(const JobId& from, bool newest_first, size_t scan_max,
+                           FunctionRef<bool(const Job&)> visit) const {
+  return each_job(from, newest_first, scan_max,
+                  [&](const Job& job) { return job.is_elsewhere() || visit(job); });
 }
 
 JobId State::each_dead(const JobId& from, size_t scan_max,
@@ -373,6 +380,12 @@ void MutableState::note_gate_seen(const std::string& gate) { memory_->gate_looks
 std::vector<RunId> MutableState::take_moved_runs() {
   return std::exchange(memory_->moved_runs, {});
 }
+
+void MutableState::note_answered(const Uuid& token) {
+  memory_->moved_runs.push_back(RunId(token));
+}
+
+bool MutableState::take_new_messages() { return std::exchange(memory_->new_messages, false); }
 
 std::vector<EffectNote> MutableState::take_effects() {
   return std::exchange(memory_->new_effects, {});

@@ -128,6 +128,9 @@ class State {
   static constexpr size_t kScanBytesMax = 32u << 20;
   JobId each_job(const JobId& from, bool newest_first, size_t scan_max,
                  FunctionRef<bool(const Job&)> visit) const;
+  // The same without what is known of jobs of other partitions (Job::is_elsewhere).
+  JobId each_job_here(const JobId& from, bool newest_first, size_t scan_max,
+                      FunctionRef<bool(const Job&)> visit) const;
   RunId each_run(const RunId& from, bool newest_first, size_t scan_max,
                  FunctionRef<bool(const Run&)> visit) const;
   JobId each_dead(const JobId& from, size_t scan_max, FunctionRef<bool(const Job&)> visit) const;

@@ -63,6 +63,7 @@ struct StateMemory {
   std::vector<RunId> moved_runs;
   std::deque<RunId> crowded_runs;  // have many new scopes
   std::vector<EffectNote> new_effects;
+  bool new_messages = false;  // in the outbox, since the last take_new_messages()
   std::set<RunId> to_recall;
   uint64_t bytes_read = 0;  // approximate, of runs and their lists
   ScriptCache plans;

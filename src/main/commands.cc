@@ -126,9 +126,9 @@ std::string version_line() { return "pawl " PAWL_VERSION; }
 
 std::vector<Command> all_commands() {
   std::vector<Command> all = {serve_command()};
-  for (auto family :
-       {run_file_commands, test_commands, world_test_commands, world_project_commands,
-        definition_commands, cli::remote_commands, key_commands, backup_commands, store_commands}) {
+  for (auto family : {run_file_commands, test_commands, world_test_commands, world_project_commands,
+                      definition_commands, cli::remote_commands, cluster_key_commands, key_commands,
+                      backup_commands, store_commands}) {
     std::vector<Command> some = family();
     std::move(some.begin(), some.end(), std::back_inserter(all));
   }

@@ -100,7 +100,8 @@ TEST(Config, AVariableHasAWholeList) {
 TEST(Config, EverySettingReachesItsPlace) {
   ServeOptions o;
   std::string text =
-      "listen: 0.0.0.0:1\ndata: d\nstore: postgres://u@h/d\npartitions: 1\nnode: n1\n"
+      "listen: 0.0.0.0:1\ndata: d\nstore: postgres://u@h/d\npartitions: 48\nwork_root: /w/r\nnode: "
+      "n1\n"
       "advertise: http://n1:1\ncluster_key: c.key\nstore_readers: 7\napi_key: k\nno_auth: "
       "true\nlog_format: "
       "json\naccess_log: true\n"
@@ -127,6 +128,7 @@ TEST(Config, EverySettingReachesItsPlace) {
   Status done = apply_yaml(o, text, "pawl.yaml");
   ASSERT_TRUE(done.ok()) << done.error().message;
   EXPECT_EQ(o.listen + " " + o.data_dir + " " + o.store, "0.0.0.0:1 d postgres");
+  EXPECT_EQ(std::to_string(o.partitions) + " " + o.work_root, "48 /w/r");
   EXPECT_EQ(o.database + " " + o.node + " " + o.advertise + " " + o.cluster_key,
             "postgres://u@h/d n1 http://n1:1 c.key");
   EXPECT_EQ(o.store_readers, 7u);

@@ -1,25 +1,19 @@
-// pawl backup, restore, verify.
+// pawl backup, restore.
 #include <fcntl.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 
 #include "base/json_writer.h"
 #include "cli/session.h"
 #include "cli/terminal.h"
-#include "cluster/visit.h"
-#include "engine/verify.h"
-#include "kernel/worlds/checked_row.h"
 #include "main/local.h"
 #include "store/sqlite_backup.h"
 #include "store/sqlite_store.h"
-#include "wasm/wasm_host.h"
-#include "worldhost/verify_worlds.h"
 
 namespace pawl {
 namespace {
@@ -32,36 +26,65 @@ int fail(const Error& error, const std::string& hint = "") {
   return cli::kRefused;
 }
 
-// Opening a store would create a missing directory, which a reading command must not.
-Result<std::unique_ptr<Store>> open_existing(const std::string& directory) {
-  if (!fs::exists(fs::path(directory) / "pawl.db"))
-    return Error{ErrorCode::NotFound, directory + " holds no data (no pawl.db in it)"};
-  return open_sqlite(directory, {.self_checked = is_checked_row});
+// A new directory appears under its name when it is complete.
+Status fill_new_directory(const std::string& path, FunctionRef<Status(const std::string&)> fill) {
+  if (fs::exists(path)) return Error{ErrorCode::Conflict, path + " exists already"};
+  const std::string partial = path + ".partial";
+  std::error_code failed;
+  fs::remove_all(partial, failed);  // of an attempt that was killed
+  if (!fs::create_directory(partial, failed))
+    return Error{ErrorCode::StoreFailed, "cannot create " + partial + ": " + failed.message()};
+  fs::permissions(partial, fs::perms::owner_all, failed);
+  Status filled = fill(partial);
+  if (filled.ok()) {
+    fs::rename(partial, path, failed);
+    if (!failed) return ok_status();
+    filled = Error{ErrorCode::StoreFailed, "cannot name " + path + ": " + failed.message()};
+  }
+  fs::remove_all(partial, failed);
+  return filled;
 }
 
-std::string data_of(const Invocation& given) {
-  const char* set = std::getenv("PAWL_DATA");
-  return given.text("--data", set != nullptr && *set != '\0' ? set : "./pawl-data");
+using BackupProgress = FunctionRef<void(uint64_t, uint64_t)>;
+
+Status copy_free(std::vector<std::unique_ptr<Store>>& stores, const std::string& to,
+                 BackupProgress progress) {
+  if (stores.size() == 1) return stores[0]->backup(to, progress);
+  return fill_new_directory(to, [&](const std::string& partial) -> Status {
+    for (size_t id = 0; id < stores.size(); ++id)
+      PAWL_TRY_DO(
+          stores[id]->backup(partial + "/" + sqlite_file(static_cast<uint16_t>(id)), progress));
+    return ok_status();
+  });
 }
 
-// While a server uses the directory: one more reader of its database, which delays nothing.
-Status copy_database(const std::string& directory, const std::string& to,
-                     FunctionRef<void(uint64_t, uint64_t)> progress) {
-  auto store = open_existing(directory);
-  if (store.ok()) return (*store)->backup(to, progress);
-  if (store.error().code != ErrorCode::Unavailable) return store.error();
-  return backup_held_database(directory + "/pawl.db", to, progress);
+// While a server uses the directory: one more reader of its databases.
+Status copy_data(const std::string& directory, const std::string& to, BackupProgress progress) {
+  auto stores = open_existing_data(directory);
+  if (stores.ok()) return copy_free(*stores, to, progress);
+  if (stores.error().code != ErrorCode::Unavailable) return stores.error();
+  PAWL_TRY(const uint16_t partitions, partitions_of_held(directory));
+  if (partitions == 1) return backup_held(directory, to, progress);
+  return fill_new_directory(
+      to, [&](const std::string& partial) { return backup_held(directory, partial, progress); });
+}
+
+uint64_t bytes_in(const std::string& path) {
+  if (!fs::is_directory(path)) return fs::file_size(path);
+  uint64_t bytes = 0;
+  for (const auto& entry : fs::directory_iterator(path)) bytes += entry.file_size();
+  return bytes;
 }
 
 int backup(const Invocation& given) {
   std::string path = given.argument(0);
   {
     cli::ProgressBar bar("backup");
-    Status done = copy_database(data_of(given), path,
-                                [&](uint64_t pages, uint64_t total) { bar.show(pages, total); });
+    Status done = copy_data(data_of(given), path,
+                            [&](uint64_t pages, uint64_t total) { bar.show(pages, total); });
     if (!done.ok()) return fail(done.error());
   }
-  uint64_t bytes = fs::file_size(path);
+  const uint64_t bytes = bytes_in(path);
   if (given.has("--json")) {
     json::ObjectWriter w;
     w.field("path", path).field_int("bytes", bytes);
@@ -90,8 +113,8 @@ class File {
 };
 
 // The file appears complete and synced, or not at all.
-Status copy_synced(const std::string& from, const std::string& directory) {
-  std::string partial = directory + "/pawl.db.partial";
+Status copy_synced(const std::string& from, const std::string& directory, const std::string& name) {
+  const std::string partial = directory + "/" + name + ".partial";
   File source(::open(from.c_str(), O_RDONLY | O_CLOEXEC));
   if (source.get() < 0) return disk_error("cannot read " + from);
   File target(::open(partial.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
@@ -112,7 +135,7 @@ Status copy_synced(const std::string& from, const std::string& directory) {
     bar.show(done += static_cast<uint64_t>(got), total);
   }
   if (::fsync(target.get()) != 0) return disk_error("cannot sync " + partial);
-  if (::rename(partial.c_str(), (directory + "/pawl.db").c_str()) != 0)
+  if (::rename(partial.c_str(), (directory + "/" + name).c_str()) != 0)
     return disk_error("cannot name " + partial);
   File folder(::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (folder.get() < 0 || ::fsync(folder.get()) != 0) return disk_error("cannot sync " + directory);
@@ -133,9 +156,33 @@ Status check_is_database(const std::string& path) {
   return ok_status();
 }
 
+// A backup of several partitions is a directory; the first one is copied last, since it says how
+// many there are.
+Status copy_backup(const std::string& from, const std::string& directory) {
+  if (!fs::is_directory(from)) {
+    PAWL_TRY_DO(check_is_database(from));
+    return copy_synced(from, directory, sqlite_file(0));
+  }
+  PAWL_TRY_DO(check_is_database(from + "/" + sqlite_file(0)));
+  for (uint16_t id = 1; fs::exists(from + "/" + sqlite_file(id)); ++id)
+    PAWL_TRY_DO(copy_synced(from + "/" + sqlite_file(id), directory, sqlite_file(id)));
+  return copy_synced(from + "/" + sqlite_file(0), directory, sqlite_file(0));
+}
+
+Status restore_into(const std::string& from, const std::string& directory, std::string& told) {
+  PAWL_TRY_DO(copy_backup(from, directory));
+  PAWL_TRY(const auto stores, open_sqlite_partitions(directory, 0));
+  for (size_t id = 0; id < stores.size(); ++id)
+    told += (id == 0 ? "" : "; ") +
+            (stores.size() == 1 ? "" : "partition " + std::to_string(id) + " ") +
+            "journal records " + std::to_string(stores[id]->journal_first()) + " to " +
+            std::to_string(stores[id]->journal_last());
+  return ok_status();
+}
+
 int restore(const Invocation& given) {
-  std::string from = given.argument(0);
-  std::string directory = given.text("--data");
+  const std::string from = given.argument(0);
+  const std::string directory = given.text("--data");
   std::error_code failed;
   if (directory.empty()) {
     cli::complain("restore needs --data DIR, an empty or missing directory");
@@ -144,118 +191,21 @@ int restore(const Invocation& given) {
   if (fs::exists(directory) && (!fs::is_directory(directory) || !fs::is_empty(directory, failed)))
     return fail({ErrorCode::Conflict,
                  directory + " is not empty; restore only writes into a new directory"});
-  if (Status good = check_is_database(from); !good.ok()) return fail(good.error());
-  bool made = fs::create_directories(directory, failed);
+  if (!fs::exists(from)) return fail({ErrorCode::NotFound, "there is no file " + from});
+  const bool made = fs::create_directories(directory, failed);
   if (failed)
     return fail({ErrorCode::StoreFailed, "cannot create " + directory + ": " + failed.message()});
   fs::permissions(directory, fs::perms::owner_all, failed);
-  Status copied = copy_synced(from, directory);
-  auto store =
-      copied.ok() ? open_sqlite(directory) : Result<std::unique_ptr<Store>>(copied.error());
-  if (!store.ok()) {
+  std::string told;
+  if (Status restored = restore_into(from, directory, told); !restored.ok()) {
     for (const auto& entry : fs::directory_iterator(directory))
       fs::remove(entry.path(), failed);  // all of it is ours
     if (made) fs::remove(directory, failed);
-    return fail(store.error());
+    return fail(restored.error());
   }
-  cli::print_text("restored " + from + " into " + directory + ": journal records " +
-                  std::to_string((*store)->journal_first()) + " to " +
-                  std::to_string((*store)->journal_last()) + "\n" + "'pawl verify --data " +
-                  directory + "' replays them; 'pawl serve --data " + directory + "' goes on.\n");
-  return cli::kDone;
-}
-
-bool all_good(const std::vector<WorldVerdict>& worlds) {
-  return std::all_of(worlds.begin(), worlds.end(),
-                     [](const WorldVerdict& world) { return world.code.empty(); });
-}
-
-std::string report_json(const VerifyReport& report, const std::vector<WorldVerdict>& worlds) {
-  json::ObjectWriter w;
-  w.field_bool("good", report.good() && all_good(worlds));
-  w.field_int("records", report.records).field_int("events", report.events);
-  w.field_int("first_record", report.first_record);
-  w.field_int("entities", report.entities);
-  w.field_int("entities_too_old", report.entities_old);
-  w.field_int("index_entries", report.index_entries);
-  w.field_int("differences", report.differences);
-  w.key("first_differences").begin_array();
-  for (const VerifyDifference& one : report.first_differences) w.string(one.text());
-  w.end_array().field("digest", report.digest);
-  if (!report.digest_replayed.empty()) w.field("digest_replayed", report.digest_replayed);
-  w.key("worlds").begin_array();
-  for (const WorldVerdict& world : worlds) {
-    w.begin_object().field("name", world.name).field_bool("good", world.code.empty());
-    w.field_int("frames", world.frames);
-    if (!world.code.empty()) w.field("code", world.code).field("message", world.message);
-    w.end_object();
-  }
-  w.end_array();
-  return w.close();
-}
-
-// What is verified: a directory, or a database that this command visits.
-struct Verified {
-  std::unique_ptr<Store> directory;
-  std::unique_ptr<cluster::Visit> visit;
-
-  Store& store() { return visit ? visit->store() : *directory; }
-};
-
-Result<Verified> open_to_verify(const Invocation& given) {
-  Verified verified;
-  if (given.has("--store")) {
-    PAWL_TRY(verified.visit, cluster::Visit::begin(given.text("--store"), "verify", 0));
-  } else {
-    PAWL_TRY(verified.directory, open_existing(data_of(given)));
-  }
-  return verified;
-}
-
-int verify_data(const Invocation& given) {
-  auto verified = open_to_verify(given);
-  if (!verified.ok())
-    return fail(verified.error(), verified.error().code == ErrorCode::Unavailable
-                                      ? "; stop the server first, or verify a backup"
-                                      : "");
-  Store& store = verified->store();
-  Result<VerifyReport> report = [&] {
-    cli::ProgressBar bar("verify");
-    return verify(store, [&](uint64_t done, uint64_t total) { bar.show(done, total); });
-  }();
-  if (!report.ok()) return fail(report.error());
-  wasm::WasmHost modules;
-  auto worlds = verify_worlds(store, modules, [](const std::string&) {});
-  if (!worlds.ok()) return fail(worlds.error());
-  if (given.has("--json")) {
-    cli::print_text(report_json(*report, *worlds) + "\n");
-    return report->good() && all_good(*worlds) ? cli::kDone : cli::kRefused;
-  }
-  cli::print_text("replayed " + std::to_string(report->records) + " records, " +
-                  std::to_string(report->events) + " events; compared " +
-                  std::to_string(report->entities) + " entities and " +
-                  std::to_string(report->index_entries) + " index entries\n");
-  if (report->entities_old > 0)
-    cli::print_text(std::to_string(report->entities_old) +
-                    " entities are older than the journal and were not compared\n");
-  for (const VerifyDifference& one : report->first_differences)
-    cli::print_text("  " + cli::printable(one.text()) + "\n");
-  for (const WorldVerdict& world : *worlds)
-    cli::print_text("world " + cli::printable(world.name) + ": " +
-                    (world.code.empty() ? "replayed " + std::to_string(world.frames) + " frames"
-                                        : world.code + ": " + cli::printable(world.message)) +
-                    "\n");
-  if (report->good() && !all_good(*worlds)) {
-    cli::complain("a world does not replay: its journal or its modules have changed");
-    return cli::kRefused;
-  }
-  if (!report->good()) {
-    cli::complain(std::to_string(report->differences) +
-                  " differences: the stored data does not match its history");
-    return cli::kRefused;
-  }
-  cli::print_text("digest " + report->digest + "\n" +
-                  cli::painted("good", cli::Colour::Green, cli::colours_on(stdout)) + "\n");
+  cli::print_text("restored " + from + " into " + directory + ": " + told + "\n" +
+                  "'pawl verify --data " + directory + "' replays them; 'pawl serve --data " +
+                  directory + "' goes on.\n");
   return cli::kDone;
 }
 
@@ -264,7 +214,7 @@ int verify_data(const Invocation& given) {
 std::vector<cli::Command> backup_commands() {
   return {{"backup",
            "copy everything into one file",
-           {{"FILE", "a new file"}},
+           {{"FILE", "a new file; of several partitions a directory of files"}},
            {{"--data", "DIR", "the data directory (PAWL_DATA, ./pawl-data)"},
             {"--json", "", "print the outcome as JSON"}},
            "One consistent state, also while a server uses the directory: it continues "
@@ -273,19 +223,11 @@ std::vector<cli::Command> backup_commands() {
            backup},
           {"restore",
            "make a data directory from a backup",
-           {{"FILE", "the backup"}},
+           {{"FILE", "the backup: a file, or the directory of several partitions"}},
            {{"--data", "DIR", "target directory; empty or missing"}},
            "Example:\n  pawl restore monday.db --data ./restored && pawl serve --data ./restored",
            restore},
-          {"verify",
-           "replay the journal and compare it with what is stored",
-           {},
-           {{"--data", "DIR", "the data directory (PAWL_DATA, ./pawl-data)"},
-            {"--store", "URL", "a PostgreSQL database instead, that no node serves"},
-            {"--json", "", "print the report as JSON"}},
-           "Exit 0 if every record is whole and the stored state equals the replayed history, "
-           "else 1.",
-           verify_data}};
+          verify_command()};
 }
 
 }  // namespace pawl

@@ -19,17 +19,36 @@ namespace {
 
 using cli::Invocation;
 
-Status decide_in(const std::string& directory, const std::function<Status(Frame&)>& decide) {
-  PAWL_TRY(std::unique_ptr<Store> store, open_sqlite(directory));
+using Decide = std::function<Status(Frame&)>;
+
+Status decide_in_one(Store& store, uint16_t id, size_t partitions, const Decide& decide) {
   SystemClock clock;
   SystemRandom random;
-  PAWL_TRY(std::unique_ptr<EngineLoop> engine, EngineLoop::start(*store, {}, clock, random));
+  EngineConfig config;
+  config.core.state.partition = id;
+  config.core.state.partitions = static_cast<uint16_t>(partitions);
+  PAWL_TRY(std::unique_ptr<EngineLoop> engine, EngineLoop::start(store, config, clock, random));
   Status outcome = ok_status();
   auto act = [&](Frame& frame) { outcome = frame.attempt(decide); };
   Status durable = run_on_engine(*engine, act, false);
   engine->stop();
   if (auto failure = engine->failed()) return *failure;
   return durable.ok() ? outcome : durable;
+}
+
+// Every partition knows all keys. The first one is the last to hear of a change: it is asked for
+// them, so a change that was cut off is made again.
+Status decide_in(const std::string& directory, const Decide& decide) {
+  PAWL_TRY(const auto stores, open_sqlite_partitions(directory, 0));
+  for (size_t id = stores.size(); id > 0; --id)
+    PAWL_TRY_DO(
+        decide_in_one(*stores[id - 1], static_cast<uint16_t>(id - 1), stores.size(), decide));
+  return ok_status();
+}
+
+Status look_in(const std::string& directory, const Decide& look) {
+  PAWL_TRY(const auto stores, open_sqlite_partitions(directory, 0));
+  return decide_in_one(*stores[0], 0, stores.size(), look);
 }
 
 int fail_keys(const Error& error) {
@@ -75,7 +94,7 @@ int create(const Invocation& given) {
 int list(const Invocation& given) {
   if (!given.has("--data")) return cli::list_keys(given);
   std::vector<api::ApiKey> keys;
-  Status done = decide_in(given.text("--data"), [&](Frame& frame) {
+  Status done = look_in(given.text("--data"), [&](Frame& frame) {
     api::each_stored_key(frame.state(), [&](const api::ApiKey& key) { keys.push_back(key); });
     return ok_status();
   });
@@ -97,11 +116,13 @@ int list(const Invocation& given) {
 int revoke(const Invocation& given) {
   if (!given.has("--data")) return cli::revoke_key(given);
   std::string id = given.argument(0);
-  Status done = decide_in(given.text("--data"), [&](Frame& frame) -> Status {
-    if (!api::revoke_stored_key(frame, id).ok())
-      return Error{ErrorCode::NotFound, "no key " + cli::printable(id)};
+  // Found in the first partition, which is asked last.
+  bool found = false;
+  Status done = decide_in(given.text("--data"), [&](Frame& frame) {
+    found = api::revoke_stored_key(frame, id).ok();
     return ok_status();
   });
+  if (done.ok() && !found) done = Error{ErrorCode::NotFound, "no key " + cli::printable(id)};
   if (!done.ok()) return fail_keys(done.error());
   std::string body;
   json::Writer(body).begin_object().field("id", id).field_bool("revoked", true).end_object();

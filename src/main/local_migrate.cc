@@ -24,7 +24,7 @@ using cli::Invocation;
 class Place {
  public:
   virtual ~Place() = default;
-  virtual Store& store() = 0;
+  virtual std::vector<Store*> stores() = 0;  // of all partitions
   // Nothing if there is no vault.
   virtual Result<std::optional<std::string>> vault_key() = 0;
   virtual Status keep_vault_key(const std::string& key) = 0;
@@ -41,7 +41,9 @@ std::optional<std::string> vault_passphrase() {
 // A target is written beside its name, and gets it when it is whole.
 class SqlitePlace : public Place {
  public:
-  static Result<std::unique_ptr<Place>> open(const std::string& directory, bool target) {
+  // `partitions`: of a target; 0 = a source.
+  static Result<std::unique_ptr<Place>> open(const std::string& directory, uint16_t partitions) {
+    const bool target = partitions != 0;
     auto place = std::make_unique<SqlitePlace>();
     place->directory_ = directory;
     std::error_code failed;
@@ -54,12 +56,17 @@ class SqlitePlace : public Place {
       return Error{ErrorCode::Conflict, place->written_ +
                                             " is left over from a migration that was"
                                             " cut off; remove it"};
-    PAWL_TRY(place->store_, open_sqlite(place->written_, {.self_checked = is_checked_row}));
+    PAWL_TRY(place->stores_,
+             open_sqlite_partitions(place->written_, partitions, {.self_checked = is_checked_row}));
     if (target) fs::permissions(place->written_, fs::perms::owner_all, failed);
     return std::unique_ptr<Place>(std::move(place));
   }
 
-  Store& store() override { return *store_; }
+  std::vector<Store*> stores() override {
+    std::vector<Store*> all;
+    for (const auto& one : stores_) all.push_back(one.get());
+    return all;
+  }
   Result<std::optional<std::string>> vault_key() override {
     const std::string file = directory_ + "/vault.key";
     if (!fs::exists(file)) return std::optional<std::string>();
@@ -72,7 +79,7 @@ class SqlitePlace : public Place {
     return actions::Vault::keep(written_ + "/vault.key", key);
   }
   Status finish() override {
-    store_.reset();
+    stores_.clear();
     std::error_code failed;
     fs::remove(directory_, failed);  // an empty one
     fs::rename(written_, directory_, failed);
@@ -80,29 +87,33 @@ class SqlitePlace : public Place {
     return Error{ErrorCode::StoreFailed, "cannot name " + directory_ + ": " + failed.message()};
   }
   void undo() override {
-    store_.reset();
+    stores_.clear();
     std::error_code failed;
     fs::remove_all(written_, failed);
   }
 
  private:
   std::string directory_, written_;
-  std::unique_ptr<Store> store_;
+  std::vector<std::unique_ptr<Store>> stores_;
 };
 
 class PostgresPlace : public Place {
  public:
   static Result<std::unique_ptr<Place>> open(const std::string& url, const std::string& key_file,
-                                             bool target) {
+                                             uint16_t partitions) {
     PAWL_TRY(cluster::ClusterKey key, cluster::ClusterKey::read(key_file));
     auto place = std::make_unique<PostgresPlace>(std::move(key));
-    PAWL_TRY(place->visit_, cluster::Visit::begin(url, "migrate", target ? 1 : 0));
-    if (target) PAWL_TRY_DO(place->claim());
+    PAWL_TRY(place->visit_, cluster::Visit::begin(url, "migrate", partitions));
+    if (partitions != 0) PAWL_TRY_DO(place->claim());
     return std::unique_ptr<Place>(std::move(place));
   }
   explicit PostgresPlace(cluster::ClusterKey key) : key_(std::move(key)) {}
 
-  Store& store() override { return visit_->store(); }
+  std::vector<Store*> stores() override {
+    std::vector<Store*> all;
+    for (const auto& one : visit_->stores()) all.push_back(one.get());
+    return all;
+  }
   Result<std::optional<std::string>> vault_key() override {
     PAWL_TRY(pg::Connection database, pg::Connection::open(visit_->access()));
     PAWL_TRY(const actions::Vault vault,
@@ -132,8 +143,10 @@ class PostgresPlace : public Place {
  private:
   // Nothing may be there that undo() would take away.
   Status claim() {
-    PAWL_TRY(const bool empty, is_empty(visit_->store()));
-    if (!empty) return Error{ErrorCode::Conflict, "the database holds data already"};
+    for (Store* store : stores()) {
+      PAWL_TRY(const bool empty, is_empty(*store));
+      if (!empty) return Error{ErrorCode::Conflict, "the database holds data already"};
+    }
     PAWL_TRY(pg::Connection database, pg::Connection::open(visit_->access()));
     return mark_copying(database);
   }
@@ -143,19 +156,22 @@ class PostgresPlace : public Place {
 };
 
 Result<std::unique_ptr<Place>> open_place(const Invocation& given, const std::string& option,
-                                          bool target) {
+                                          uint16_t partitions) {
   const std::string where = given.text(option);
-  if (where.starts_with("sqlite:")) return SqlitePlace::open(where.substr(7), target);
+  if (where.starts_with("sqlite:")) return SqlitePlace::open(where.substr(7), partitions);
   if (!where.starts_with("postgres://") && !where.starts_with("postgresql://"))
     return Error{ErrorCode::InvalidRequest, option + " takes sqlite:DIR or a postgres:// URL"};
   if (!given.has("--cluster-key"))
     return Error{ErrorCode::InvalidRequest, "a PostgreSQL store needs --cluster-key FILE"};
-  return PostgresPlace::open(where, given.text("--cluster-key"), target);
+  return PostgresPlace::open(where, given.text("--cluster-key"), partitions);
 }
 
-Result<std::string> digest_of(Store& store) {
+Result<std::string> digest_of(Store& store, size_t id, size_t partitions) {
   StoreCold cold(store);
-  MutableState state(cold, StateConfig{});
+  StateConfig config;
+  config.partition = static_cast<uint16_t>(id);
+  config.partitions = static_cast<uint16_t>(partitions);
+  MutableState state(cold, config);
   Recovery recovery;
   PAWL_TRY_DO(recover(store, state, {}, recovery, [](uint64_t, size_t, int64_t) {}));
   std::string digest;
@@ -163,21 +179,32 @@ Result<std::string> digest_of(Store& store) {
   return digest;
 }
 
-Result<Copied> copy_all(Place& from, Place& to) {
+Result<Copied> copy_partition(Store& from, Store& to, size_t id, size_t partitions) {
   PAWL_TRY(const Copied copied, [&] {
     cli::ProgressBar bar("migrate");
-    const uint64_t total = from.store().journal_last() - from.store().journal_first() + 1;
-    return copy_store(from.store(), to.store(),
-                      [&](const Copied& so_far) { bar.show(so_far.records, total); });
+    const uint64_t total = from.journal_last() - from.journal_first() + 1;
+    return copy_store(from, to, [&](const Copied& so_far) { bar.show(so_far.records, total); });
   }());
+  PAWL_TRY(const std::string before, digest_of(from, id, partitions));
+  PAWL_TRY(const std::string after, digest_of(to, id, partitions));
+  if (before == after) return copied;
+  return Error{ErrorCode::Corrupt, "the copy of partition " + std::to_string(id) +
+                                       " differs: digest " + after + " of " + before};
+}
+
+Result<Copied> copy_all(Place& from, Place& to) {
+  Copied all;
+  const std::vector<Store*> sources = from.stores();
+  const std::vector<Store*> targets = to.stores();
+  for (size_t id = 0; id < sources.size(); ++id) {
+    PAWL_TRY(const Copied one, copy_partition(*sources[id], *targets[id], id, sources.size()));
+    all.rows += one.rows;
+    all.records += one.records;
+  }
   PAWL_TRY(const auto key, from.vault_key());
   if (key) PAWL_TRY_DO(to.keep_vault_key(*key));
-  PAWL_TRY(const std::string before, digest_of(from.store()));
-  PAWL_TRY(const std::string after, digest_of(to.store()));
-  if (before != after)
-    return Error{ErrorCode::Corrupt, "the copy differs: digest " + after + " of " + before};
   PAWL_TRY_DO(to.finish());
-  return copied;
+  return all;
 }
 
 int fail_migration(const Error& error) {
@@ -186,9 +213,9 @@ int fail_migration(const Error& error) {
 }
 
 int migrate(const Invocation& given) {
-  auto from = open_place(given, "--from", false);
+  auto from = open_place(given, "--from", 0);
   if (!from.ok()) return fail_migration(from.error());
-  auto to = open_place(given, "--to", true);
+  auto to = open_place(given, "--to", static_cast<uint16_t>((*from)->stores().size()));
   if (!to.ok()) return fail_migration(to.error());
   const auto copied = copy_all(**from, **to);
   if (!copied.ok()) {
@@ -203,20 +230,21 @@ int migrate(const Invocation& given) {
 }  // namespace
 
 std::vector<cli::Command> store_commands() {
-  return {
-      {"store migrate",
-       "move everything to another kind of store",
-       {},
-       {{"--from", "STORE", "sqlite:DIR or a postgres:// URL"},
-        {"--to", "STORE", "the same; empty"},
-        {"--cluster-key", "FILE", "of the PostgreSQL side"}},
-       "Offline: no server may use either. Ids, numbers and sealed secrets stay as they are, and "
-       "the source stays as it was.\nPAWL_VAULT_KEY, if the vault has a passphrase, is that of "
-       "both "
-       "sides; into a directory the key itself is written.\n\n"
-       "Example:\n  pawl store migrate --from sqlite:./pawl-data --to "
-       "postgres://pawl@db/pawl --cluster-key cluster.key",
-       migrate}};
+  return {{"store migrate",
+           "move everything to another kind of store",
+           {},
+           {{"--from", "STORE", "sqlite:DIR or a postgres:// URL"},
+            {"--to", "STORE", "the same; empty"},
+            {"--cluster-key", "FILE", "of the PostgreSQL side"}},
+           "Offline: no server may use either. Ids, numbers, partitions and sealed secrets stay as "
+           "they "
+           "are, and the source stays as it was.\nPAWL_VAULT_KEY, if the vault has a passphrase, "
+           "is that of "
+           "both "
+           "sides; into a directory the key itself is written.\n\n"
+           "Example:\n  pawl store migrate --from sqlite:./pawl-data --to "
+           "postgres://pawl@db/pawl --cluster-key cluster.key",
+           migrate}};
 }
 
 }  // namespace pawl

@@ -9,38 +9,17 @@
 
 #include "base/log.h"
 #include "base/plant.h"
-#include "effects/webhook_service.h"
-#include "engine/crash_book.h"
+#include "kernel/worlds/checked_row.h"
 #include "main/file_limit.h"
-#include "main/log_follower.h"
 #include "main/memory_return.h"
+#include "main/partition_fleet.h"
 #include "main/serve_node.h"
 #include "runtime/runtime.h"
-#include "worldhost/world_service.h"
+#include "store/memory_store.h"
+#include "store/sqlite_store.h"
 
 namespace pawl {
 namespace {
-
-// The vault's key is beside the store; without a directory there are no secrets.
-RuntimeSetup setup_of(const ServeOptions& options, StoreSource* source) {
-  const bool memory = options.store == "memory";
-  RuntimeSetup setup;
-  setup.source = source;
-  if (!memory) {
-    setup.data_dir = options.data_dir;
-    setup.crash_book = options.data_dir + "/crash.book";
-    setup.vault_key = options.data_dir + "/vault.key";
-    if (const char* passphrase = std::getenv("PAWL_VAULT_KEY")) setup.vault_passphrase = passphrase;
-  }
-  setup.owner_only = true;  // files of runs are private
-  setup.work_root = WorkRoot::in(setup.data_dir);
-  setup.policy = options.actions;
-  setup.policy.fs.off_limits = {std::filesystem::absolute(options.data_dir).string()};
-  if (memory) setup.policy.fs.off_limits.push_back(setup.work_root.path);
-  setup.threads = options.action_threads;
-  setup.engine = options.engine;
-  return setup;
-}
 
 // A command that a step runs is the same user, and can read this process's environment in /proc:
 // secrets in it are wiped once they have been read.
@@ -102,14 +81,18 @@ void log_access(const http::AccessRecord& record) {
                         {"peer", record.peer}});
 }
 
-http::ServerConfig http_config(const ServeOptions& options, const ServeNode* node, api::App& app) {
+http::ServerConfig http_config(const ServeOptions& options, const cluster::Member* member,
+                               api::ServerParts& parts, PartitionFleet& fleet) {
   http::ServerConfig config = options.http;
-  if (node != nullptr) config.may_answer = [node] { return node->may_answer(); };
-  config.judge = [&app](http::Request& request) { return app.judge(request); };
-  config.run_aside = [&app](std::function<void()>& work) { return app.readers().run(work).ok(); };
+  if (member != nullptr) config.may_answer = [member] { return member->lease().holds(); };
+  config.wrapping_bytes_max = link::kWrappingBytesMax;
+  config.judge = [&fleet](http::Request& request) { return fleet.judge(request); };
+  config.run_aside = [&parts](std::function<void()>& work) {
+    return parts.readers().run(work).ok();
+  };
   config.log = [](std::string_view message) { log::warning(message); };
-  config.access_log = [&app, verbose = options.access_log](const http::AccessRecord& record) {
-    app.metrics().answered(record.status, record.micros);
+  config.access_log = [&parts, verbose = options.access_log](const http::AccessRecord& record) {
+    parts.metrics().answered(record.status, record.micros);
     if (verbose) log_access(record);
   };
   return config;
@@ -134,37 +117,31 @@ int fail_serve(const Error& error) {
 }
 
 // What the API tells of the server that it runs in.
-api::AppConfig app_config(const ServeOptions& options, Runtime& runtime) {
+api::AppConfig app_config(const ServeOptions& options, uint16_t partitions, bool in_cluster) {
   api::AppConfig config = options.app;
-  for (const actions::ActionInfo& info : runtime.runner().list())
+  for (const actions::ActionInfo& info : actions::ActionRunner(options.actions, 1).list())
     config.action_names.push_back(info.name);
   config.store_name = options.store;
   config.server_id = server_id(options.store == "memory" ? "" : options.data_dir);
   config.node_name = node_name(options);
   config.url = node_url(options);
   config.data_dir = options.data_dir;
+  config.partitions = partitions;
+  config.in_cluster = in_cluster;
   config.local_names_only = is_loopback(options.http.host);
-  return config;
-}
-
-WorldHostConfig worlds_config(const ServeOptions& options, Runtime& runtime) {
-  WorldHostConfig config;
-  config.threads = options.worlds_threads;
-  config.finished_ms = options.engine.core.retention.finished_ms;
-  config.journal_ms = options.engine.core.retention.journal_ms;
-  config.verify_every_ms = options.worlds_verify_ms;
-  if (runtime.crash_book() != nullptr) config.crashed = runtime.crash_book()->suspect_worlds();
+  // A node learns of keys only when it serves a partition, so it cannot refuse to start.
+  config.needs_key = in_cluster && !options.no_auth && !is_loopback(options.http.host);
   return config;
 }
 
 // Whoever reaches the server must be stopped by a key, or be on this machine.
-Status check_access(const ServeOptions& options, api::App& app) {
-  if (app.keys().empty() && app.keys().needed())
+Status check_access(const ServeOptions& options, const api::KeyRing& keys) {
+  if (keys.empty() && keys.needed())
     log::warning(
         "every API key was revoked: all calls are refused. Stop the server and make a key "
         "with 'pawl keys create NAME --data " +
         options.data_dir + "', or start it with --api-key");
-  if (app.keys().needed() || options.no_auth || is_loopback(options.http.host)) return ok_status();
+  if (keys.needed() || options.no_auth || is_loopback(options.http.host)) return ok_status();
   return Error{ErrorCode::Forbidden,
                "without an API key the server listens on loopback only; make one with 'pawl keys "
                "create', or say --no-auth"};
@@ -179,6 +156,73 @@ void print_ready_line(const ServeOptions& options, const http::Server& server) {
   std::fflush(stdout);
 }
 
+Result<std::vector<std::unique_ptr<Store>>> open_stores(const ServeOptions& options) {
+  if (options.store == "sqlite") {
+    PAWL_TRY_DO(make_data_directory(options.data_dir, true));
+    return open_sqlite_partitions(options.data_dir, options.partitions,
+                                  {.self_checked = is_checked_row});
+  }
+  std::vector<std::unique_ptr<Store>> stores;
+  for (int i = 0; i < std::max<int>(1, options.partitions); ++i) {
+    PAWL_TRY(auto store, open_memory(std::make_shared<MemoryDisk>()));
+    stores.push_back(std::move(store));
+  }
+  return stores;
+}
+
+// Serves until a signal says stop. `begin` makes the fleet serve.
+int serve_fleet(const ServeOptions& options, api::ServerParts& parts, PartitionFleet& fleet,
+                cluster::Member* member, const std::function<Status()>& begin) {
+  for (const std::string& key : options.api_keys) parts.keys().add_fixed(key);
+  if (Status begun = begin(); !begun.ok()) return fail_serve(begun.error());
+  if (member == nullptr)
+    if (Status allowed = check_access(options, parts.keys()); !allowed.ok())
+      return fail_serve(allowed.error());
+  auto server = http::Server::start(http_config(options, member, parts, fleet),
+                                    [&fleet] { return fleet.round_handler(); });
+  if (!server.ok()) return fail_serve(server.error());
+  parts.set_http_server(server->get());
+  print_ready_line(options, **server);
+
+  wait_for_stop_signal();
+  log::info("stopping");
+  fleet.begin_drain();
+  (*server)->drain(std::chrono::milliseconds(options.drain_ms));
+  fleet.stop();
+  const std::optional<Error> failure = fleet.failed();
+  return failure ? fail_serve(*failure) : 0;
+}
+
+int serve_alone(const ServeOptions& options) {
+  auto stores = open_stores(options);
+  wipe_environment();
+  if (!stores.ok()) return fail_serve(stores.error());
+  SystemClock clock;
+  api::ServerParts parts(app_config(options, static_cast<uint16_t>(stores->size()), false), clock);
+  PartitionFleet fleet(options, parts, nullptr, nullptr);
+  return serve_fleet(options, parts, fleet, nullptr,
+                     [&] { return fleet.serve_all(std::move(stores).value()); });
+}
+
+int serve_node(const ServeOptions& options) {
+  auto joined = join_cluster(options);
+  if (!joined.ok()) return fail_serve(joined.error());
+  const std::unique_ptr<cluster::Member> member = std::move(joined).value();
+  auto vault = member->vault();
+  wipe_environment();
+  if (!vault.ok()) return fail_serve(vault.error());
+  SystemClock clock;
+  api::ServerParts parts(app_config(options, member->partitions(), true), clock);
+  parts.use_cluster({.view = [it = member.get()] { return it->view(); },
+                     .set_draining =
+                         [it = member.get()](const std::string& node, bool draining) {
+                           return it->set_draining(node, draining);
+                         }});
+  PartitionFleet fleet(options, parts, &*vault, member.get());
+  parts.use_knows_keys([&fleet] { return fleet.serves_any(); });
+  return serve_fleet(options, parts, fleet, member.get(), [&] { return fleet.join_cluster(); });
+}
+
 }  // namespace
 
 int serve(const ServeOptions& given) {
@@ -190,58 +234,8 @@ int serve(const ServeOptions& given) {
   share_out_files(options);
   MemoryReturn memory_return{MemoryReturn::Bounds()};
   if (!options.ojs_content_type.empty()) api::use_ojs_content_type(options.ojs_content_type);
-
   if (const char* where = std::getenv("PAWL_PLANT_ABORT")) plant(where);
-  std::unique_ptr<ServeNode> node;
-  if (options.store == "postgres") {
-    auto made = ServeNode::of(options);
-    if (!made.ok()) return fail_serve(made.error());
-    node = std::move(made).value();
-  }
-  const RuntimeSetup setup = setup_of(options, node.get());
-  wipe_environment();
-  Runtime runtime(setup);
-  if (Status opened = runtime.open(); !opened.ok()) {
-    if (stop_was_asked()) return 0;
-    return fail_serve(opened.error());
-  }
-  EngineLoop& engine = runtime.engine();
-
-  api::App app(app_config(options, runtime), engine, runtime.store(), runtime.clock());
-  for (const std::string& key : options.api_keys) app.keys().add_fixed(key);
-  if (node) app.use_cluster([it = node.get()] { return it->view(); });
-  app.use_actions(&runtime.runner(), runtime.vault());
-  WorldService worlds(worlds_config(options, runtime), engine, runtime.clock(), options.actions,
-                      runtime.vault());
-  app.use_worlds(&worlds.host());
-  app.load();
-  if (Status allowed = check_access(options, app); !allowed.ok())
-    return fail_serve(allowed.error());
-
-  LogFollower workflow_log(engine);
-  actions::HttpClient outgoing;
-  WebhookService webhooks(
-      engine, runtime.store(), runtime.clock(), outgoing, app.metrics().webhooks,
-      {.vault = runtime.vault(), .allow_private = options.app.webhooks_allow_private});
-  app.on_webhooks_change([&webhooks] { webhooks.ring(); });
-  auto server = http::Server::start(http_config(options, node.get(), app),
-                                    [&app] { return app.round_handler(); });
-  if (!server.ok()) return fail_serve(server.error());
-  app.set_http_server(server->get());
-  print_ready_line(options, **server);
-
-  wait_for_stop_signal();
-  log::info("stopping");
-  app.begin_drain();
-  (*server)->drain(std::chrono::milliseconds(options.drain_ms));
-  webhooks.stop();
-  worlds.stop();
-  runtime.stop_effects();
-  engine.stop();
-  workflow_log.stop();
-  const std::optional<Error> lost = node ? node->lost() : std::nullopt;
-  const std::optional<Error> failure = lost ? lost : engine.failed();
-  return failure ? fail_serve(*failure) : 0;
+  return options.store == "postgres" ? serve_node(options) : serve_alone(options);
 }
 
 }  // namespace pawl

@@ -12,6 +12,7 @@
 #include "actions/file_handle.h"
 #include "base/hash.h"
 #include "base/log.h"
+#include "journal/record.h"
 
 namespace pawl {
 namespace {
@@ -44,20 +45,22 @@ std::string server_id(const std::string& data_dir) {
   return id;
 }
 
-bool stop_was_asked() {
-  sigset_t waiting;
-  sigpending(&waiting);
-  return sigismember(&waiting, SIGINT) == 1 || sigismember(&waiting, SIGTERM) == 1;
-}
-
-Result<std::unique_ptr<ServeNode>> ServeNode::of(const ServeOptions& options) {
+Result<std::unique_ptr<cluster::Member>> join_cluster(const ServeOptions& options) {
   if (options.cluster_key.empty())
     return Error{ErrorCode::InvalidRequest,
                  "a PostgreSQL store needs --cluster-key FILE, the same for all nodes; make one"
                  " with `head -c 32 /dev/urandom > cluster.key && chmod 600 cluster.key`"};
-  auto node = std::make_unique<ServeNode>();
-  cluster::MemberSetup& setup = node->setup_;
+  const size_t colon = options.listen.rfind(':');
+  const std::string host = options.listen.substr(0, colon);
+  const bool found_there =
+      host != "0.0.0.0" && host != "[::]" && options.listen.substr(colon) != ":0";
+  if (options.advertise.empty() && !found_there)
+    return Error{ErrorCode::InvalidRequest, "other nodes cannot reach this one at http://" +
+                                                options.listen +
+                                                "; say its address with --advertise"};
+  cluster::MemberSetup setup;
   setup.database = options.database;
+  setup.partitions = options.partitions;
   setup.readers = options.store_readers;
   setup.key_file = options.cluster_key;
   if (const char* passphrase = std::getenv("PAWL_VAULT_KEY")) setup.passphrase = passphrase;
@@ -65,26 +68,12 @@ Result<std::unique_ptr<ServeNode>> ServeNode::of(const ServeOptions& options) {
   setup.name = node_name(options);
   setup.url = node_url(options);
   setup.version = options.app.version;
-  setup.go_on = [] { return !stop_was_asked(); };
-  setup.lost = [it = node.get()](const Error& why) {
-    {
-      std::lock_guard lock(it->mutex_);
-      it->lost_ = why;
-    }
+  setup.format = journal::kRecordVersion;
+  setup.lost = [](const Error& why) {
+    log::error(why.message, {{"code", wire_code(why.code)}});
     ::kill(::getpid(), SIGTERM);
   };
-  return node;
-}
-
-Result<std::unique_ptr<Store>> ServeNode::open() {
-  log::info("joining the cluster and waiting for its partition", {{"node", setup_.name}});
-  PAWL_TRY(member_, cluster::Member::join(setup_));
-  return member_->take(0);
-}
-
-std::optional<Error> ServeNode::lost() const {
-  std::lock_guard lock(mutex_);
-  return lost_;
+  return cluster::Member::join(std::move(setup));
 }
 
 }  // namespace pawl

@@ -3,6 +3,7 @@
 #include <cctype>
 #include <cstdlib>
 
+#include "base/partition.h"
 #include "base/quote.h"
 #include "base/read_number.h"
 #include "base/time.h"
@@ -140,12 +141,8 @@ std::vector<Setting> places() {
          return ok_status();
        },
        false, "sqlite memory postgres://"},
-      {"partitions", "N", "partitions of the store (1)",
-       [](ServeOptions&, const std::string& text) -> Status {
-         if (text != "1")
-           return takes("1; more partitions are not available in this version", text);
-         return ok_status();
-       }},
+      {"partitions", "N", "partitions of a new store (1; with PostgreSQL 16)",
+       PAWL_INTO(number(text, 1, kPartitionsMax), partitions, uint16_t)},
       {"node", "NAME", "name of this node, with PostgreSQL (the host's)",
        [](ServeOptions& o, const std::string& text) -> Status {
          const bool fits =
@@ -166,6 +163,7 @@ std::vector<Setting> places() {
        }},
       {"cluster_key", "FILE", "secret of the cluster, with PostgreSQL: 32 bytes or more, 0600",
        PAWL_TEXT_INTO(cluster_key)},
+      {"work_root", "DIR", "work directories of runs (in --data)", PAWL_TEXT_INTO(work_root)},
       {"store_readers", "N", "connections for reads, with PostgreSQL (4)",
        PAWL_INTO(number(text, 1, 64), store_readers, uint32_t)},
   };

@@ -34,23 +34,26 @@ actions::ActionRunner& Runtime::runner() {
   return *runner_;
 }
 
-Status Runtime::open_store() {
+Status make_data_directory(const std::string& path, bool owner_only) {
   namespace fs = std::filesystem;
-  if (setup_.source != nullptr) {
-    PAWL_TRY(store_, setup_.source->open());
+  std::error_code failed;
+  if (fs::create_directories(path, failed) && owner_only)
+    fs::permissions(path, fs::perms::owner_all, failed);
+  if (failed)
+    return Error{ErrorCode::StoreFailed, "cannot create " + path + ": " + failed.message()};
+  return ok_status();
+}
+
+Status Runtime::open_store() {
+  if (setup_.store) {
+    store_ = std::move(setup_.store);
     return ok_status();
   }
   if (setup_.data_dir.empty()) {
     PAWL_TRY(store_, open_memory(std::make_shared<MemoryDisk>()));
     return ok_status();
   }
-  std::error_code failed;
-  // Keep the permissions of an existing directory.
-  if (fs::create_directories(setup_.data_dir, failed) && setup_.owner_only)
-    fs::permissions(setup_.data_dir, fs::perms::owner_all, failed);
-  if (failed)
-    return Error{ErrorCode::StoreFailed,
-                 "cannot create " + setup_.data_dir + ": " + failed.message()};
+  PAWL_TRY_DO(make_data_directory(setup_.data_dir, setup_.owner_only));
   PAWL_TRY(store_, open_sqlite(setup_.data_dir, {.self_checked = is_checked_row}));
   return ok_status();
 }
@@ -61,8 +64,8 @@ Status Runtime::open() {
   if (opened.ok()) return opened;
   engine_.reset();
   effects_.reset();
-  vault_.reset();
-  close_store();
+  own_vault_.reset();
+  store_.reset();
   return opened;
 }
 
@@ -72,7 +75,7 @@ Status Runtime::open_parts() {
   // After the store is locked: two servers must not write one book.
   if (!setup_.crash_book.empty() && !crash_book_) crash_book_ = CrashBook::open(setup_.crash_book);
   PAWL_TRY_DO(open_vault());
-  effects_ = std::make_unique<EffectDispatcher>(runner(), vault_.get(), setup_.work_root);
+  effects_ = std::make_unique<EffectDispatcher>(runner(), vault(), setup_.work_root);
   EngineConfig config = setup_.engine;
   config.crash_book = crash_book_.get();
   config.core.effects = effects_.get();
@@ -83,12 +86,11 @@ Status Runtime::open_parts() {
 }
 
 Status Runtime::open_vault() {
-  if (setup_.source == nullptr && setup_.vault_key.empty()) return ok_status();
+  if (setup_.vault != nullptr || setup_.vault_key.empty()) return ok_status();
   const auto& passphrase = setup_.vault_passphrase;
-  PAWL_TRY(actions::Vault vault, setup_.source != nullptr ? setup_.source->vault()
-                                 : passphrase ? actions::Vault::open(setup_.vault_key, *passphrase)
-                                              : actions::Vault::open(setup_.vault_key));
-  vault_ = std::make_unique<actions::Vault>(std::move(vault));
+  PAWL_TRY(actions::Vault vault, passphrase ? actions::Vault::open(setup_.vault_key, *passphrase)
+                                            : actions::Vault::open(setup_.vault_key));
+  own_vault_ = std::make_unique<actions::Vault>(std::move(vault));
   return ok_status();
 }
 
@@ -99,12 +101,7 @@ void Runtime::close() {
   runner_.reset();
   engine_.reset();
   effects_.reset();
-  close_store();
-}
-
-void Runtime::close_store() {
   store_.reset();
-  if (setup_.source != nullptr) setup_.source->close();
 }
 
 Status Runtime::decide_or_park(const DecideOrPark& decide) {

@@ -20,7 +20,6 @@
 #include "effects/effect_dispatcher.h"
 #include "engine/engine.h"
 #include "engine/waiting_task.h"
-#include "runtime/store_source.h"
 #include "store/store.h"
 
 namespace pawl {
@@ -29,17 +28,21 @@ class CrashBook;
 class Frame;
 
 struct RuntimeSetup {
-  std::string data_dir = {};      // "" = a store in memory
-  StoreSource* source = nullptr;  // instead of data_dir and vault_key; outlives the runtime
+  std::string data_dir = {};              // "" = a store in memory
+  std::unique_ptr<Store> store = nullptr;  // instead of data_dir: one that is open already
   bool owner_only = false;        // a data_dir created here is closed to other users
   std::string crash_book = {};    // file; "" = no quarantine
   std::string vault_key = {};     // file; "" = there are no secrets
+  const actions::Vault* vault = nullptr;  // instead of vault_key; outlives the runtime
   std::optional<std::string> vault_passphrase = {};
   WorkRoot work_root = {};
   actions::ActionPolicy policy = {};
   uint32_t threads = 8;  // of actions
   EngineConfig engine = {};
 };
+
+// Makes it if needed; one that exists keeps its permissions.
+Status make_data_directory(const std::string& path, bool owner_only);
 
 class Runtime {
  public:
@@ -48,7 +51,7 @@ class Runtime {
   Runtime(const Runtime&) = delete;
   Runtime& operator=(const Runtime&) = delete;
 
-  // May be tried again after a failure.
+  // May be tried again after a failure, unless a store was given.
   Status open();
   // From now on answers of actions are dropped.
   void stop_effects() { effects_->stop(); }
@@ -62,7 +65,7 @@ class Runtime {
   Status decide_or_park(const DecideOrPark& decide);
 
   actions::ActionRunner& runner();
-  const actions::Vault* vault() const { return vault_.get(); }
+  const actions::Vault* vault() const { return own_vault_ ? own_vault_.get() : setup_.vault; }
   Store& store() { return *store_; }
   EngineLoop& engine() { return *engine_; }
   const CrashBook* crash_book() const { return crash_book_.get(); }
@@ -72,7 +75,6 @@ class Runtime {
  private:
   Status open_parts();
   Status open_store();
-  void close_store();
   Status open_vault();
 
   RuntimeSetup setup_;
@@ -80,7 +82,7 @@ class Runtime {
   SystemRandom random_;
   std::unique_ptr<Store> store_;
   std::unique_ptr<CrashBook> crash_book_;  // outlives all watched threads
-  std::unique_ptr<actions::Vault> vault_;
+  std::unique_ptr<actions::Vault> own_vault_;
   std::unique_ptr<actions::ActionRunner> runner_;
   std::unique_ptr<EffectDispatcher> effects_;
   std::unique_ptr<EngineLoop> engine_;

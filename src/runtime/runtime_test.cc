@@ -73,13 +73,16 @@ TEST_F(RuntimeTest, OpeningMayBeTriedAgain) {
 }
 
 TEST_F(RuntimeTest, OnlyOneHasTheDirectory) {
-  RuntimeSetup setup = on_disk();
-  setup.owner_only = true;
-  Runtime first(setup);
+  const auto own = [&] {
+    RuntimeSetup setup = on_disk();
+    setup.owner_only = true;
+    return setup;
+  };
+  Runtime first(own());
   ASSERT_TRUE(first.open().ok());
-  EXPECT_EQ(std::filesystem::status(setup.data_dir).permissions(),
+  EXPECT_EQ(std::filesystem::status(on_disk().data_dir).permissions(),
             std::filesystem::perms::owner_all);
-  Runtime second(setup);
+  Runtime second(own());
   EXPECT_FALSE(second.open().ok());
   EXPECT_TRUE(put(first, "a").ok());
 }

@@ -34,7 +34,7 @@ Result<bool> take_locked(pg::Connection& database, uint16_t id, const PartitionR
         const pg::Rows stands,
         database.run(
             "SELECT 1 FROM pawl_node WHERE name = $1::text"
-            " AND incarnation = $2::text::uuid AND beat = $3::int8 FOR UPDATE",
+            " AND incarnation = $2::text::uuid AND beat = $3::int8 FOR SHARE",
             pg::Params().bytes(seen.owner.node).bytes(seen.owner.incarnation).int8(*owner_beat)));
     if (stands.size() == 0) return false;
   }

@@ -37,7 +37,7 @@ pg::Query scan_query(const ScanRange& range, bool behind) {
 
 Result<std::optional<std::string>> PostgresReader::get(uint8_t space, std::string_view key) {
   for (int attempt = 0;; ++attempt) {
-    PAWL_TRY(pg::Pool::Lease database, pool_.take());
+    PAWL_TRY(pg::Pool::Lease database, pool_->take());
     auto rows = database->run(kGet, pg::Params().int4(partition_).int2(space).bytes(key));
     // A connection that waited in the pool may have been dead for long.
     if (!rows.ok() && rows.error().code == ErrorCode::Unavailable && attempt == 0) continue;
@@ -74,7 +74,7 @@ Result<size_t> PostgresReader::scan_page(pg::Connection& database, const ScanRan
 // A lease whose connection is alive: one that waited in the pool may have died there.
 Result<pg::Pool::Lease> PostgresReader::begin_reading() {
   for (int attempt = 0;; ++attempt) {
-    PAWL_TRY(pg::Pool::Lease database, pool_.take());
+    PAWL_TRY(pg::Pool::Lease database, pool_->take());
     // Later pages come from the state that the first one saw.
     const auto begun = database->run("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY");
     if (begun.ok()) return database;
@@ -104,7 +104,7 @@ Status PostgresReader::scan(const ScanRange& range, size_t limit, VisitRow visit
 Status PostgresReader::scan_one_page(const ScanRange& range, size_t limit, VisitRow visit) {
   bool visited = false;
   for (int attempt = 0;; ++attempt) {
-    PAWL_TRY(pg::Pool::Lease database, pool_.take());
+    PAWL_TRY(pg::Pool::Lease database, pool_->take());
     bool going = true;
     std::string behind;
     const auto rows = scan_page(*database, range, behind, true, limit, going,
@@ -132,7 +132,7 @@ Status PostgresReader::read_journal(const Segments& segments, uint64_t from, uin
     // Trimmed away since the caller looked.
     if (at == list.end() || at->first > last) return ok_status();
     // For each page a connection of its own, so that a visit holds none.
-    PAWL_TRY(pg::Pool::Lease database, pool_.take());
+    PAWL_TRY(pg::Pool::Lease database, pool_->take());
     const pg::Query query{fmt::format("read_{}", at->id),
                           fmt::format("SELECT number, record FROM {} WHERE partition = $1::int4 AND"
                                       " number BETWEEN $2::int8 AND $3::int8"

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -26,8 +27,8 @@ class PostgresReader {
   using VisitRow = FunctionRef<bool(std::string_view key, std::string_view value)>;
   using VisitRecord = FunctionRef<bool(uint64_t number, std::string_view record)>;
 
-  PostgresReader(pg::Access access, size_t connections_kept, uint16_t partition)
-      : pool_(std::move(access), connections_kept), partition_(partition) {}
+  PostgresReader(std::shared_ptr<pg::Pool> pool, uint16_t partition)
+      : pool_(std::move(pool)), partition_(partition) {}
 
   Result<std::optional<std::string>> get(uint8_t space, std::string_view key);
   Status scan(const ScanRange& range, size_t limit, VisitRow visit);
@@ -41,7 +42,7 @@ class PostgresReader {
   Result<size_t> scan_page(pg::Connection& database, const ScanRange& range, std::string& behind,
                            bool first, size_t limit, bool& going, VisitRow visit);
 
-  pg::Pool pool_;
+  const std::shared_ptr<pg::Pool> pool_;
   const uint16_t partition_;
 };
 

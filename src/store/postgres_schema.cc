@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "base/function_ref.h"
 #include "base/hash.h"
 #include "base/read_number.h"
 
@@ -30,7 +31,7 @@ Status make_tables(pg::Connection& database) {
            "CREATE TABLE IF NOT EXISTS pawl_node (name text PRIMARY KEY, incarnation uuid NOT NULL,"
            " url text NOT NULL, version text NOT NULL, formats text NOT NULL,"
            " started_at timestamptz NOT NULL, beat bigint NOT NULL, last_seen timestamptz NOT NULL,"
-           " draining boolean NOT NULL) WITH (fillfactor = 50)",
+           " draining boolean NOT NULL, stages text NOT NULL DEFAULT '') WITH (fillfactor = 50)",
            "CREATE TABLE IF NOT EXISTS pawl_partition (id int PRIMARY KEY, epoch bigint NOT NULL,"
            " owner text, incarnation uuid, trim_before bigint NOT NULL, first_segment int NOT NULL)"
            " WITH (fillfactor = 50)",
@@ -70,18 +71,35 @@ Result<std::optional<uint64_t>> read_meta(pg::Connection& database, std::string_
   return std::optional<uint64_t>(number);
 }
 
-// One node makes the tables while others wait for it; who loses finds them there.
-Status make_all(pg::Connection& database, uint16_t partitions) {
+Status in_transaction(pg::Connection& database, FunctionRef<Status()> act) {
   PAWL_TRY_DO(database.run("BEGIN"));
-  Status made = make_tables(database);
-  if (made.ok()) made = fill_tables(database, partitions);
-  if (made.ok()) {
+  Status done = act();
+  if (done.ok()) {
     auto committed = database.run("COMMIT");
     if (committed.ok()) return ok_status();
-    made = std::move(committed).error();
+    done = std::move(committed).error();
   }
   (void)database.run("ROLLBACK");
-  return made;
+  return done;
+}
+
+// One node makes the tables while others wait for it; who loses finds them there.
+Status make_all(pg::Connection& database, uint16_t partitions) {
+  return in_transaction(database, [&]() -> Status {
+    PAWL_TRY_DO(make_tables(database));
+    return fill_tables(database, partitions);
+  });
+}
+
+// Nodes of the former layout go on beside it.
+Status upgrade_tables(pg::Connection& database) {
+  return in_transaction(database, [&]() -> Status {
+    PAWL_TRY_DO(database.run(
+        "ALTER TABLE pawl_node ADD COLUMN IF NOT EXISTS stages text NOT NULL DEFAULT ''"));
+    PAWL_TRY_DO(database.run(
+        fmt::format("UPDATE pawl_meta SET value = '{}' WHERE name = 'schema'", kPostgresSchema)));
+    return ok_status();
+  });
 }
 
 }  // namespace
@@ -148,6 +166,7 @@ Result<uint16_t> settle_schema(pg::Connection& database, uint16_t partitions) {
       if (copying)
         return Error{ErrorCode::Conflict,
                      "a migration into this database did not finish; drop it and migrate again"};
+      if (*schema < kPostgresSchema) PAWL_TRY_DO(upgrade_tables(database));
       PAWL_TRY(const std::optional<uint64_t> found, read_meta(database, "partitions"));
       if (found && (partitions == 0 || partitions == *found)) return static_cast<uint16_t>(*found);
       return Error{ErrorCode::InvalidRequest,

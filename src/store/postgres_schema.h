@@ -1,7 +1,9 @@
 // The tables of a database that Pawl uses, and what it must promise before Pawl relies on it.
 //
-//   pawl_meta(name, value)            'schema': version of this layout; 'partitions', 'cluster_id'
-//   pawl_node(name, …)                a row for each node: its beats (src/cluster)
+//   pawl_meta(name, value)            'schema': version of this layout; 'partitions', 'cluster_id',
+//                                     'format' (of the journal), 'key_check', 'vault'
+//   pawl_node(name, …)                a row for each node: its beats (src/cluster). Layout 1 had no
+//                                     `stages`
 //   pawl_partition(id, epoch, owner, incarnation, trim_before, first_segment)
 //                                     who may write: every commit checks the epoch
 //   pawl_kv(partition, space, key, value)
@@ -19,7 +21,7 @@
 
 namespace pawl {
 
-inline constexpr uint32_t kPostgresSchema = 1;
+inline constexpr uint32_t kPostgresSchema = 2;
 
 // Makes the tables if there are none. `partitions`: of a new database; of one that is there it must
 // be the same. 0: as many as it has, and nothing is made (NotFound). InvalidRequest if it has

@@ -21,6 +21,8 @@ namespace {
 // PostgreSQL takes messages of a gigabyte.
 constexpr size_t kCommitBytesMax = size_t{900} << 20;
 constexpr int kConflictsMax = 5;
+constexpr int kLeaseWaitsMax = 20;
+constexpr std::chrono::milliseconds kLeaseWait{50};
 // What an old segment may still hold to be carried over.
 constexpr uint64_t kCarriedRecordsMax = 1000;
 
@@ -29,7 +31,9 @@ class OnePartition : public PostgresStore {
   explicit OnePartition(PostgresOptions options)
       : options_(std::move(options)),
         access_{options_.url, options_.owner.application(), options_.silence, options_.server},
-        reader_(access_, options_.readers_kept, options_.partition) {}
+        readers_(options_.readers ? options_.readers
+                                  : std::make_shared<pg::Pool>(access_, options_.readers_kept)),
+        reader_(readers_, options_.partition) {}
   ~OnePartition() override;
 
   Status open();
@@ -75,10 +79,7 @@ class OnePartition : public PostgresStore {
   Status write(const Batch& batch);
   Status fail(Error error);
   Error failure() const;
-  Status lease_held() const {
-    if (!options_.lease_holds || options_.lease_holds()) return ok_status();
-    return Error{ErrorCode::StoreFailed, "read without a lease: the rows may be another owner's"};
-  }
+  Status lease_held() const;
   bool reachable() const { return !options_.fault || !options_.fault(); }
   void trim(uint64_t before);
   PartitionRow row() const;
@@ -91,6 +92,7 @@ class OnePartition : public PostgresStore {
   const PostgresOptions options_;
   const pg::Access access_;
   Segments segments_;
+  const std::shared_ptr<pg::Pool> readers_;
   PostgresReader reader_;
   std::atomic<uint64_t> epoch_{0};
   std::atomic<uint64_t> first_{0};
@@ -106,8 +108,7 @@ class OnePartition : public PostgresStore {
   std::optional<Error> failure_;  // of the last commit; sticky
   PartitionRow taken_;            // as it was when this store last took it
   std::mutex keeping_up_;
-  pg::Connection keeper_;  // guarded by keeping_up_, as the next
-  PartitionRow noted_;
+  PartitionRow noted_;  // guarded by keeping_up_
 
   std::mutex pause_mutex_;
   std::condition_variable wake_;
@@ -165,6 +166,17 @@ OnePartition::~OnePartition() {
   const Status given_up = note_partition(writer_, options_.partition, row(), newest(), true);
   if (!given_up.ok() && given_up.error().code != ErrorCode::Fenced)
     log::warning("the partition was not given up", {{"error", given_up.error().message}});
+}
+
+// A beat that is answered after the read, and finds the partition still ours, vouches for it too.
+Status OnePartition::lease_held() const {
+  if (!options_.lease_holds) return ok_status();
+  for (int waits = 0; !options_.lease_holds(); ++waits) {
+    if (waits == kLeaseWaitsMax)
+      return Error{ErrorCode::StoreFailed, "read without a lease: the rows may be another owner's"};
+    access_.pause(kLeaseWait);
+  }
+  return ok_status();
 }
 
 PartitionRow OnePartition::row() const {
@@ -297,10 +309,8 @@ void OnePartition::keep_up_at_each_pause() {
 
 Status OnePartition::keep_up() {
   std::lock_guard lock(keeping_up_);
-  if (!keeper_.idle()) {
-    PAWL_TRY(keeper_, pg::Connection::open(access_));
-  }
-  pg::Connection& database = keeper_;
+  PAWL_TRY(pg::Pool::Lease lent, readers_->take());
+  pg::Connection& database = *lent;
   PAWL_TRY_DO(begin_segment(database));
   PAWL_TRY_DO(carry_over(database));
   const PartitionRow now = row();

@@ -22,6 +22,7 @@
 #include <string>
 
 #include "store/postgres_partition.h"
+#include "store/postgres_pool.h"
 #include "store/store.h"
 
 namespace pawl {
@@ -41,12 +42,14 @@ struct PostgresOptions {
   // gone. Without it a partition that somebody holds is refused as Unavailable.
   std::optional<FreePartition> take = {};
   size_t readers_kept = 4;
+  // Instead of readers of its own: those that the partitions of a node share.
+  std::shared_ptr<pg::Pool> readers = {};
   std::chrono::milliseconds silence{3000};          // after which a connection counts as lost
   std::chrono::milliseconds keep_up_pause{10'000};  // 0: only when keep_up() is called
   std::chrono::seconds segment_age{24 * 3600};      // a new segment begins at this age or size
   uint64_t segment_bytes = uint64_t{4} << 30;
   // Asked after each read; unset: always. False means that another owner may have had the partition
-  // meanwhile, and what was read may be that one's: the read fails.
+  // meanwhile, and what was read may be that one's: the read waits a second for the lease, and fails.
   std::function<bool()> lease_holds = {};
   pg::Server* server = nullptr;  // stands in for PostgreSQL, in simulations
   // Tests only: true while the database shall not be reached by writes.

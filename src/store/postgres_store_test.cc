@@ -308,8 +308,17 @@ TEST_F(Postgres, PartitionsAreApart) {
 
 TEST_F(Postgres, ALayoutOfANewerPawlIsRefused) {
   open();
-  backing.ask("UPDATE pawl_meta SET value = '2' WHERE name = 'schema'");
+  backing.ask("UPDATE pawl_meta SET value = '3' WHERE name = 'schema'");
   EXPECT_EQ(open_postgres(backing.options()).error().code, ErrorCode::Unsupported);
+}
+
+TEST_F(Postgres, ALayoutOfAnOlderPawlIsCompleted) {
+  open();
+  backing.ask("ALTER TABLE pawl_node DROP COLUMN stages");
+  backing.ask("UPDATE pawl_meta SET value = '1' WHERE name = 'schema'");
+  EXPECT_TRUE(open_postgres(backing.options()).ok());
+  EXPECT_EQ(backing.ask("SELECT value FROM pawl_meta WHERE name = 'schema'"), "2");
+  EXPECT_EQ(backing.ask("SELECT count(stages)::text FROM pawl_node"), "0");
 }
 
 // Several nodes start on an empty database at once.

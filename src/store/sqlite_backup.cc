@@ -7,14 +7,20 @@
 #include <cerrno>
 #include <cstdio>
 #include <filesystem>
+#include <memory>
 #include <system_error>
+#include <utility>
+#include <vector>
 
+#include "store/sqlite_schema.h"
+#include "store/sqlite_store.h"
 #include "store/sqlite_vfs.h"
 
 namespace pawl {
 namespace {
 
 constexpr int kPagesPerStep = 1024;
+constexpr int kBusyMs = 1000;
 
 Error failed(std::string_view doing, const std::string& path) {
   return Error{ErrorCode::StoreFailed,
@@ -39,14 +45,18 @@ Status copy(Connection& source, Connection& target,
   return ok_status();
 }
 
+// BEGIN alone takes no snapshot; the first read does.
+Status take_snapshot(Connection& source) {
+  return source.execute("BEGIN; SELECT value FROM meta LIMIT 1");
+}
+
 Status copy_to(Connection& source, const DatabaseForm& form, const std::string& path,
                FunctionRef<void(uint64_t, uint64_t)> progress) {
   SqliteVfs vfs(nullptr);
   vfs.set_form(form);
   PAWL_TRY(Connection target,
            Connection::open(path, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, vfs.name()));
-  // BEGIN alone takes no snapshot; the first read does.
-  PAWL_TRY_DO(source.execute("BEGIN; SELECT value FROM meta LIMIT 1"));
+  if (sqlite3_get_autocommit(source.handle()) != 0) PAWL_TRY_DO(take_snapshot(source));
   Status copied = copy(source, target, progress);
   PAWL_TRY_DO(source.execute("COMMIT"));
   return copied;
@@ -68,6 +78,67 @@ Status publish(const std::string& from, const std::string& to) {
   return status;
 }
 
+// A database that another process uses.
+struct HeldDatabase {
+  SqliteVfs vfs{nullptr};
+  DatabaseForm form;
+  Connection source;
+
+  Status open(const std::string& path) {
+    PAWL_TRY(const auto found, read_form(vfs.base(), path));
+    if (!found) return Error{ErrorCode::Corrupt, path + " is no database"};
+    form = *found;
+    vfs.set_form(form);
+    PAWL_TRY(source, Connection::open(path, SQLITE_OPEN_READONLY, vfs.name()));
+    sqlite3_busy_timeout(source.handle(), kBusyMs);
+    return ok_status();
+  }
+};
+
+// Keeps everybody else from committing while it lives. It writes nothing itself.
+class CommitsHeldBack {
+ public:
+  static Result<CommitsHeldBack> in(const std::string& path, SqliteVfs& vfs) {
+    CommitsHeldBack held;
+    PAWL_TRY(held.connection_, Connection::open(path, SQLITE_OPEN_READWRITE, vfs.name()));
+    sqlite3* db = held.connection_.handle();
+    sqlite3_busy_timeout(db, kBusyMs);
+    sqlite3_db_config(db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, nullptr);
+    PAWL_TRY_DO(held.connection_.execute("PRAGMA wal_autocheckpoint = 0; BEGIN IMMEDIATE"));
+    return held;
+  }
+
+ private:
+  Connection connection_;
+};
+
+using HeldDatabases = std::vector<std::unique_ptr<HeldDatabase>>;
+
+Result<HeldDatabases> open_held(const std::string& directory) {
+  HeldDatabases all;
+  uint16_t count = 1;
+  while (all.size() < count) {
+    all.push_back(std::make_unique<HeldDatabase>());
+    const auto id = static_cast<uint16_t>(all.size() - 1);
+    PAWL_TRY_DO(all.back()->open(directory + "/" + sqlite_file(id)));
+    if (id > 0) continue;
+    PAWL_TRY(const PartitionPlace place, read_place(all.back()->source));
+    count = place.of;
+  }
+  return all;
+}
+
+Status take_snapshots(const std::string& directory, HeldDatabases& databases) {
+  std::vector<CommitsHeldBack> held_back;
+  for (size_t id = 0; id < databases.size(); ++id) {
+    const std::string path = directory + "/" + sqlite_file(static_cast<uint16_t>(id));
+    PAWL_TRY(CommitsHeldBack one, CommitsHeldBack::in(path, databases[id]->vfs));
+    held_back.push_back(std::move(one));
+  }
+  for (auto& database : databases) PAWL_TRY_DO(take_snapshot(database->source));
+  return ok_status();
+}
+
 }  // namespace
 
 Status backup_sqlite(Connection& source, const DatabaseForm& form, const std::string& path,
@@ -87,15 +158,23 @@ Status backup_sqlite(Connection& source, const DatabaseForm& form, const std::st
   return status;
 }
 
-Status backup_held_database(const std::string& database, const std::string& path,
-                            FunctionRef<void(uint64_t done, uint64_t total)> progress) {
-  SqliteVfs vfs(nullptr);
-  PAWL_TRY(const auto form, read_form(vfs.base(), database));
-  if (!form) return Error{ErrorCode::Corrupt, database + " is no database"};
-  vfs.set_form(*form);
-  PAWL_TRY(Connection source, Connection::open(database, SQLITE_OPEN_READONLY, vfs.name()));
-  sqlite3_busy_timeout(source.handle(), 1000);
-  return backup_sqlite(source, *form, path, progress);
+Result<uint16_t> partitions_of_held(const std::string& directory) {
+  HeldDatabase first;
+  PAWL_TRY_DO(first.open(directory + "/" + sqlite_file(0)));
+  PAWL_TRY(const PartitionPlace place, read_place(first.source));
+  return place.of;
+}
+
+Status backup_held(const std::string& directory, const std::string& to,
+                   FunctionRef<void(uint64_t done, uint64_t total)> progress) {
+  PAWL_TRY(HeldDatabases databases, open_held(directory));
+  if (databases.size() == 1)
+    return backup_sqlite(databases[0]->source, databases[0]->form, to, progress);
+  PAWL_TRY_DO(take_snapshots(directory, databases));
+  for (size_t id = 0; id < databases.size(); ++id)
+    PAWL_TRY_DO(backup_sqlite(databases[id]->source, databases[id]->form,
+                              to + "/" + sqlite_file(static_cast<uint16_t>(id)), progress));
+  return ok_status();
 }
 
 }  // namespace pawl

@@ -6,24 +6,21 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <atomic>
 #include <cerrno>
-#include <iterator>
 #include <mutex>
 #include <optional>
 #include <system_error>
 #include <utility>
 
-#include "store/directory_lock.h"
 #include "store/judged_rows.h"
 #include "store/page_sum.h"
 #include "store/sqlite_backup.h"
 #include "store/sqlite_connection.h"
+#include "store/sqlite_database.h"
 #include "store/sqlite_large.h"
 #include "store/sqlite_log.h"
 #include "store/sqlite_readers.h"
-#include "store/sqlite_schema.h"
 
 namespace pawl {
 namespace {
@@ -37,13 +34,10 @@ struct Writer {
   Statement append, record_bytes, trim;
 };
 
-// Of the directory: it is held as long as one of its stores is open. None with a VFS of the
-// caller's.
-using SharedLock = std::shared_ptr<const DirectoryLock>;
-
 class SqliteStore : public Store {
  public:
-  SqliteStore(SharedLock lock, std::string path, const SqliteOptions& options, PartitionPlace place)
+  SqliteStore(std::shared_ptr<const DirectoryLock> lock, std::string path,
+              const SqliteOptions& options, PartitionPlace place)
       : lock_(std::move(lock)),
         path_(std::move(path)),
         options_(options),
@@ -60,12 +54,7 @@ class SqliteStore : public Store {
   }
 
   Status open();
-  // Whether a database is there, before it is opened.
-  Result<bool> is_there() const {
-    PAWL_TRY(const auto form, read_form(vfs_.base(), path_));
-    return form.has_value();
-  }
-  uint16_t partitions() const { return place_.of; }
+  const PartitionPlace& place() const { return place_; }
 
   Status commit(const Batch& batch) override;
   Result<std::optional<std::string>> get(uint8_t space, std::string_view key) override;
@@ -106,7 +95,7 @@ class SqliteStore : public Store {
 
   // Members die in reverse order: readers, then the writer, which is the last connection and so
   // moves the log into the database, then the VFS they used, then the lock.
-  const SharedLock lock_;
+  const std::shared_ptr<const DirectoryLock> lock_;
   const std::string path_;
   const SqliteOptions options_;
   PartitionPlace place_;  // of a new database; once it is open, what is noted in it
@@ -486,84 +475,15 @@ StoreStats SqliteStore::stats() const {
                     .sync_ns_p99 = syncs.ns_p99};
 }
 
-Result<SharedLock> lock_directory(const std::string& directory, const SqliteOptions& options) {
-  if (!options.base_vfs.empty()) return SharedLock();
-  PAWL_TRY(DirectoryLock taken, DirectoryLock::acquire(directory));
-  return std::make_shared<const DirectoryLock>(std::move(taken));
-}
-
-using SqliteStores = std::vector<std::unique_ptr<SqliteStore>>;
-
-// The last one made is the one that says how many there are: a directory that was not finished has
-// none.
-Status make_partitions(SqliteStores& stores) {
-  for (size_t id = stores.size() - 1; id > 0; --id) {
-    PAWL_TRY_DO(stores[id]->open());
-    if (stores[id]->journal_last() != 0)
-      return Error{ErrorCode::Corrupt,
-                   fmt::format("{} holds data, but {} is missing",
-                               sqlite_file(static_cast<uint16_t>(id)), sqlite_file(0))};
-  }
-  return stores[0]->open();
-}
-
-Status check_others(const SqliteStores& stores) {
-  for (size_t id = 1; id < stores.size(); ++id) {
-    PAWL_TRY(const bool there, stores[id]->is_there());
-    if (!there)
-      return Error{ErrorCode::Corrupt,
-                   fmt::format("{} is missing; the directory has {} partitions",
-                               sqlite_file(static_cast<uint16_t>(id)), stores.size())};
-  }
-  return ok_status();
-}
-
 }  // namespace
 
-std::string sqlite_file(uint16_t partition) {
-  return partition == 0 ? "pawl.db" : fmt::format("pawl-{}.db", partition);
-}
-
-Result<std::unique_ptr<Store>> open_sqlite(const std::string& directory, SqliteOptions options) {
-  PAWL_TRY(SharedLock lock, lock_directory(directory, options));
-  auto store = std::make_unique<SqliteStore>(std::move(lock), directory + "/" + sqlite_file(0),
-                                             options, PartitionPlace{});
+Result<SqliteDatabase> open_sqlite_database(std::shared_ptr<const DirectoryLock> lock,
+                                            const std::string& path, const SqliteOptions& options,
+                                            const PartitionPlace& place) {
+  auto store = std::make_unique<SqliteStore>(std::move(lock), path, options, place);
   PAWL_TRY_DO(store->open());
-  if (store->partitions() != 1)
-    return Error{ErrorCode::InvalidRequest, fmt::format("{} has {} partitions; this takes only one",
-                                                        directory, store->partitions())};
-  return std::unique_ptr<Store>(std::move(store));
-}
-
-Result<std::vector<std::unique_ptr<Store>>> open_sqlite_partitions(const std::string& directory,
-                                                                   uint16_t partitions,
-                                                                   const SqliteOptions& options) {
-  PAWL_TRY(const SharedLock lock, lock_directory(directory, options));
-  SqliteStores stores;
-  const auto add = [&](uint16_t of) {
-    const auto id = static_cast<uint16_t>(stores.size());
-    stores.push_back(std::make_unique<SqliteStore>(lock, directory + "/" + sqlite_file(id), options,
-                                                   PartitionPlace{id, of}));
-  };
-  const uint16_t asked = std::max<uint16_t>(partitions, 1);
-  add(asked);
-  PAWL_TRY(const bool there, stores[0]->is_there());
-  if (there) {
-    PAWL_TRY_DO(stores[0]->open());
-    const uint16_t found = stores[0]->partitions();
-    if (partitions != 0 && partitions != found)
-      return Error{ErrorCode::InvalidRequest,
-                   fmt::format("{} has {} partitions, which is fixed; {} were asked for", directory,
-                               found, partitions)};
-    while (stores.size() < found) add(found);
-    PAWL_TRY_DO(check_others(stores));
-    for (size_t id = 1; id < stores.size(); ++id) PAWL_TRY_DO(stores[id]->open());
-  } else {
-    while (stores.size() < asked) add(asked);
-    PAWL_TRY_DO(make_partitions(stores));
-  }
-  return std::vector<std::unique_ptr<Store>>(std::make_move_iterator(stores.begin()),
-                                             std::make_move_iterator(stores.end()));
+  const PartitionPlace found = store->place();
+  return SqliteDatabase{std::move(store), found};
 }
 
 }  // namespace pawl

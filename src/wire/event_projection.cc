@@ -167,7 +167,7 @@ void tell(const ProgressReported& event, Told& told) {
 }
 
 void tell(const QueueConfigured& event, Told& told) {
-  if (event.settings.paused == event.paused_before) return;
+  if (event.copied || event.settings.paused == event.paused_before) return;
   std::string_view name = queue_of_scoped(event.queue);
   OjsEvent& made = told.add(event.settings.paused ? "queue.paused" : "queue.resumed", event.queue,
                             std::string(name));
@@ -311,6 +311,8 @@ void tell_job_event(const journal::EventBytes& from, std::vector<OjsEvent>& out)
   if constexpr (requires(const Event& event, Told& told) { tell(event, told); }) {
     Event event;
     if (!codec::decode(from.bytes, event)) return;  // skipped; recovery refuses such a record
+    if constexpr (requires { event.elsewhere; })
+      if (event.elsewhere) return;  // told from the journal of the partition where the job is
     Told told(from, out);
     tell(event, told);
   }

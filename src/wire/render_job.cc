@@ -99,9 +99,19 @@ void render_job_members(json::Writer& w, const Job& job) {
   if (!spec.extra.empty()) w.raw(spec.extra);
 }
 
+namespace {
+
+std::string shown_run_of(const State& state, const Job& job) {
+  if (job.placed_by != 0)
+    if (std::string_view id = job.spec_view().around_id; !id.empty()) return std::string(id);
+  return shown_run_id(state, job.parent.run);
+}
+
+}  // namespace
+
 void render_job(json::Writer& w, const State& state, const Job& job) {
   w.begin_object();
-  if (!job.parent.run.is_nil()) w.field("workflow_id", shown_run_id(state, job.parent.run));
+  if (!job.parent.run.is_nil()) w.field("workflow_id", shown_run_of(state, job));
   render_job_members(w, job);
   w.end_object();
 }
@@ -111,7 +121,7 @@ std::string job_body(const State& state, const Job& job, JobState previous, bool
   body.reserve(2 * size_t{job.weight_bytes()} + 1024);
   json::Writer w(body);
   w.begin_object();
-  if (!job.parent.run.is_nil()) w.field("workflow_id", shown_run_id(state, job.parent.run));
+  if (!job.parent.run.is_nil()) w.field("workflow_id", shown_run_of(state, job));
   if (previous != JobState::None) w.field("previous_state", state_name(previous));
   render_job_members(w, job);
   bool has_errors = job.extras && !job.extras->errors.empty();

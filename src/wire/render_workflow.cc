@@ -93,7 +93,7 @@ PlannedPlace place_in(const Run& around, uint32_t index) {
   place.id = workflow_id_text(around);
   place.created_ms = around.created_ms;
   place.state = planned_state(around, index);
-  place.run = around.id;
+  place.run = child_base(around);
   place.salt = around.salt;
   return place;
 }

@@ -198,7 +198,7 @@ void OwnAdapter::perform(const std::string& world, const OpenIntent& open) {
     if (found->fault) return settle(world, hash, std::move(*found->fault));
     if (found->intent->kind == "http.request")
       return send_request(world, hash, *found->intent, found->params);
-    start_work(world, id_of_work(found->world, *found->intent, hash), hash, *found->intent);
+    start_work(world, id_of_work(found->world, *found->intent, hash, host_.partition()), hash, *found->intent);
   };
   if (!host_.post(world, std::move(order)).ok()) host_.give_up(world, open.hash);
 }

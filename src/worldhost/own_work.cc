@@ -250,11 +250,12 @@ OwnReceipt receipt_of_response(Result<actions::HttpResponse> response) {
   return receipt;
 }
 
-Uuid id_of_work(const Uuid& world, const worlds::Intent& intent, std::string_view hash) {
+Uuid id_of_work(const Uuid& world, const worlds::Intent& intent, std::string_view hash,
+                uint16_t partition) {
   static uint64_t made = 0;
   const uint64_t salt = has_bug(Bug::WorkMadeTwice) ? ++made : 0;
   const std::string name = world.bytes() + std::string(hash);
-  return Uuid::v7(intent.emitted_ns / 1'000'000, hash64(name, 1 + salt), hash64(name, 2), 0);
+  return Uuid::v7(intent.emitted_ns / 1'000'000, hash64(name, 1 + salt), hash64(name, 2), partition);
 }
 
 bool makes_work(std::string_view kind) { return kind == "job.run" || kind == "run.start"; }

@@ -18,7 +18,8 @@ OwnReceipt receipt_of_response(Result<actions::HttpResponse> response);
 
 // job.run, run.start. The id follows from the world and the intent: asked for again, it is the same
 // job or run. (Test worlds of equal seeds may have equal intents.)
-Uuid id_of_work(const Uuid& world, const worlds::Intent& intent, std::string_view hash);
+Uuid id_of_work(const Uuid& world, const worlds::Intent& intent, std::string_view hash,
+                uint16_t partition);
 struct WorkState {
   bool over = false;
   OwnReceipt receipt;

@@ -50,6 +50,7 @@ struct WorldOrder {
 };
 
 struct WorldHostConfig {
+  uint16_t partition = 0;  // in which the worlds live
   uint32_t threads = 2;
   size_t orders_max = 65'536;           // that wait, of all worlds
   size_t waiters_max = 20'000;          // lease calls that wait, of all worlds
@@ -109,6 +110,7 @@ class WorldHost {
   // Reads the open intents of all worlds, so that timers fire and effects go on. `own` outlives
   // stop().
   void attach(OwnEffects& own);
+  uint16_t partition() const { return config_.partition; }
   // Afterwards nothing is decided or performed; orders that wait are refused.
   void stop();
 

@@ -177,6 +177,9 @@ class Server:
 
     def start(self):
         self.spawn()
+        return self.await_ready()
+
+    def await_ready(self):
         self.ready_line = self._read_ready_line()
         # Whatever else it prints must not fill the pipe and stop it.
         threading.Thread(target=self._drain, args=(self.process.stdout,), daemon=True).start()

@@ -1,4 +1,5 @@
 """A PostgreSQL server of a test's own, with fsync on, made by tools/postgres."""
+import glob
 import os
 import shutil
 import signal
@@ -9,6 +10,12 @@ import urllib.parse
 from harness import DEADLINE_S, LIBC, PR_SET_PDEATHSIG, until
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+
+
+def postgres_programs():
+    """The directory of initdb and postgres, of the newest version there is; None where none is installed."""
+    found = [path for path in glob.glob("/usr/lib/postgresql/*/bin") if os.access(os.path.join(path, "initdb"), os.X_OK)]
+    return max(found, key=lambda path: [int(part) for part in path.split("/")[4].split(".")], default=None)
 
 
 class Database:
@@ -41,6 +48,16 @@ class Database:
     def crash(self):
         self.process.send_signal(signal.SIGQUIT)  # nothing is written any more
         self.process.wait()
+
+    def stop(self):
+        """As an administrator restarts it: sessions are ended, and what is in memory is written."""
+        self.process.send_signal(signal.SIGINT)
+        self.process.wait(DEADLINE_S)
+
+    def end_sessions(self, application="pawl/%"):
+        """How many sessions of nodes were ended."""
+        return int(self.ask("SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity "
+                            f"WHERE application_name LIKE '{application}'") or 0)
 
     def close(self):
         if self.process.poll() is None:

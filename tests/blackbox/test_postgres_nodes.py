@@ -1,14 +1,15 @@
-"""Two servers on one PostgreSQL: one serves, the other waits and takes over when the first is gone.
+"""Two servers on one PostgreSQL: they share its partitions, and take each other's over.
 
 The database is a real one with fsync on, made by tools/postgres. Time passes by leases here, which are three seconds:
 the tests wait for what happens, not for a time.
 """
 import os
 import signal
+import subprocess
 import threading
 import unittest
 
-from harness import DEADLINE_S, Server, until
+from harness import DEADLINE_S, PAWL, Server, until
 from postgres_database import Database
 
 
@@ -54,71 +55,83 @@ class Nodes(unittest.TestCase):
         self.addCleanup(server.process.stdout.close)
         return server
 
-    def seen(self, server):
-        """What a node tells of the cluster, once it has seen itself as the owner."""
-        def look():
-            body = self.client(server).get("/v1/cluster").body
-            partitions = [(one["owner"], one["state"]) for one in body["partitions"]]
-            own = [node["partitions"] for node in body["nodes"] if node["url"].endswith(f":{server.port}")]
-            return own == [[0]] and ({node["id"]: node["state"] for node in body["nodes"]}, partitions)
-        return until(look, "its own partition")
+    def shares(self, server):
+        """How many partitions each node serves, as this one tells it."""
+        counts = {}
+        for one in self.client(server).get("/v1/cluster").body.get("partitions", []):
+            name = one["owner"] if one["state"] == "serving" else one["state"]
+            counts[name] = counts.get(name, 0) + 1
+        return counts
+
+    def wait_for_shares(self, server, **wanted):
+        until(lambda: self.shares(server) == wanted, f"shares {wanted}", 2 * DEADLINE_S)
+
+    def states(self, server):
+        return {node["id"]: node["state"] for node in self.client(server).get("/v1/cluster").body["nodes"]}
 
     def exit_code(self, server):
         return server.process.wait(timeout=DEADLINE_S)
 
 
 class TakeOver(Nodes):
-    def test_a_killed_node_is_followed_by_the_one_that_waits(self):
+    def test_a_killed_node_is_followed_by_the_other(self):
         first = self.node("a").start()
         self.assertIn("store postgres, node a,", first.ready_line)
+        self.wait_for_shares(first, a=16)
         self.push(first, 20)
-        second = self.waiting("b")
-        until(lambda: self.database.ask("SELECT count(*) FROM pawl_node") == "2", "the second node")
-        self.push(first, 5)
-        self.assertEqual(self.seen(first), ({"a": "live", "b": "live"}, [("a", "serving")]))
+        second = self.node("b").start()
+        self.wait_for_shares(first, a=8, b=8)
+        self.push(first, 10)
+        self.push(second, 10)
         first.kill()
-        second._read_ready_line()
+        self.wait_for_shares(second, b=16)
         self.all_are_there(second)
-        self.assertEqual(self.seen(second), ({"a": "dead", "b": "live"}, [("b", "serving")]))
+        self.assertEqual(self.states(second), {"a": "dead", "b": "live"})
         self.push(second, 5)
-        # Back again, it waits for its turn.
-        first.spawn()
-        self.addCleanup(first.process.stdout.close)
-        until(lambda: self.database.ask("SELECT beat > 3 FROM pawl_node WHERE name = 'a'") == "t", "the first node's beats")
-        self.assertEqual(self.database.ask("SELECT owner FROM pawl_partition"), "b")
+        first.start()
+        self.wait_for_shares(first, a=8, b=8)
+        self.all_are_there(first)
         self.assertEqual(second.stop(), 0)
-        first._read_ready_line()
+        self.wait_for_shares(first, a=16)
         self.all_are_there(first)
         self.assertEqual(first.stop(), 0)
         self.assertEqual(self.database.ask("SELECT count(*) FROM pawl_node"), "0")
 
-    def test_a_node_that_was_stopped_and_goes_on_writes_and_tells_nothing(self):
+    def test_a_node_that_was_stopped_and_goes_on_tells_nothing_old(self):
         first = self.node("c").start()
+        self.wait_for_shares(first, c=16)
         self.push(first, 3)
-        second = self.waiting("d")
-        answers = []
+        second = self.node("d").start()
+        self.wait_for_shares(first, c=8, d=8)
+        cancelled = self.pushed[0]
+        answers = {}
 
-        def ask(client, method, path, body=None):
+        def ask(name, client, method, path, body=None):
             try:
-                answers.append(client.call(method, path, body).status)
+                answers[name] = client.call(method, path, body)
             except OSError:
-                answers.append("closed")
-        asking = [threading.Thread(target=ask, args=(self.client(first), "POST", "/ojs/v1/jobs", {"type": "late", "args": []})),
-                  threading.Thread(target=ask, args=(self.client(first), "GET", "/v1/system"))]
+                answers[name] = None
+        asking = [threading.Thread(target=ask, args=("push", self.client(first), "POST", "/ojs/v1/jobs", {"type": "late", "args": []})),
+                  threading.Thread(target=ask, args=("read", self.client(first), "GET", f"/ojs/v1/jobs/{cancelled}"))]
         first.process.send_signal(signal.SIGSTOP)
         os.waitid(os.P_PID, first.process.pid, os.WSTOPPED)  # all its threads stand still
         for thread in asking:  # their requests wait in its sockets
             thread.start()
-        second._read_ready_line()
+        self.wait_for_shares(second, d=16)
+        self.assertEqual(self.client(second).cancel(cancelled).status, 200)
         first.process.send_signal(signal.SIGCONT)
         for thread in asking:
             thread.join()
-        self.assertLessEqual(set(answers), {503, "closed"})
-        self.assertEqual(self.exit_code(first), 1)
-        self.assertIn("another node has taken partition 0 over", first.log_tail())
+        # It passes them on, or says that it does not know.
+        if answers["push"] is not None and answers["push"].status == 201:
+            self.pushed.append(answers["push"].body["id"])
+        if answers["read"] is not None and answers["read"].status == 200:
+            self.assertEqual(answers["read"].body["state"], "cancelled")
+        self.wait_for_shares(first, c=8, d=8)
+        self.assertIn("lost a partition", first.log_tail())
+        self.all_are_there(first)
         self.all_are_there(second)
-        types = {job["type"] for job in self.client(second).fetch(["default"], count=100).body["jobs"]}
-        self.assertNotIn("late", types)
+        self.assertEqual(first.stop(), 0)
         self.assertEqual(second.stop(), 0)
 
     def test_a_node_is_told_to_stop_while_it_waits(self):
@@ -127,6 +140,33 @@ class TakeOver(Nodes):
         until(lambda: self.database.ask("SELECT count(*) FROM pawl_node WHERE name = 'f'") == "1", "the second node")
         self.assertEqual(second.stop(), 0)
         self.assertEqual(self.database.ask("SELECT count(*) FROM pawl_node WHERE name = 'f'"), "0")
+        self.assertEqual(first.stop(), 0)
+
+
+class Drains(Nodes):
+    def pawl(self, *words):
+        return subprocess.run([PAWL, *words], capture_output=True, text=True, timeout=DEADLINE_S)
+
+    def test_a_node_is_drained_through_another_one(self):
+        first = self.node("s").start()
+        second = self.node("t").start()
+        self.wait_for_shares(first, s=8, t=8)
+        self.push(second, 10)
+        url = f"http://127.0.0.1:{first.port}"
+        drained = self.pawl("cluster", "drain", "t", "--wait", "20s", "--url", url)
+        self.assertEqual((drained.returncode, drained.stdout), (0, "t has no partition any more\n"), drained.stderr)
+        self.wait_for_shares(second, s=16)
+        self.assertEqual(self.states(second), {"s": "live", "t": "draining"})
+        self.assertIn("draining", self.pawl("cluster", "status", "--url", url).stdout)
+        self.all_are_there(second)
+        self.assertEqual(self.pawl("cluster", "undrain", "t", "--url", url).returncode, 0)
+        self.wait_for_shares(first, s=8, t=8)
+        unknown = self.pawl("cluster", "drain", "nobody", "--url", url)
+        self.assertEqual(unknown.returncode, 1)
+        self.assertIn("no node has this name", unknown.stderr)
+        self.assertEqual(self.client(first).post("/v1/cluster/nodes/t/drain").body, {"id": "t", "draining": True})
+        self.assertEqual(self.client(first).post("/v1/cluster/nodes/nobody/undrain").status, 404)
+        self.assertEqual(second.stop(), 0)
         self.assertEqual(first.stop(), 0)
 
 
@@ -188,6 +228,18 @@ class Refusals(Nodes):
         self.assertIn("cannot be reached", told)
         self.assertNotIn("secret-word", told)
 
+    def test_another_number_of_partitions(self):
+        database, self.database = self.database, Database()
+        self.addCleanup(self.database.close)
+        try:
+            self.key = self.database.key()
+            node = self.node("first", **{"--partitions": "2"}).start()
+            self.wait_for_shares(node, first=2)
+            self.assertIn("2 partitions, which is fixed; 3 were asked for", self.refused(**{"--partitions": "3"}))
+            self.assertEqual(node.stop(), 0)
+        finally:
+            type(self).database = self.database = database
+
     def test_a_name_that_lives(self):
         node = self.node("r").start()
         self.assertIn("a node with the name r is alive", self.refused())
@@ -213,13 +265,16 @@ class Alone(unittest.TestCase):
         server.start()
         client = server.client()
         body = client.get("/v1/cluster").body
-        client.close()
         self.assertEqual(sorted(body), ["cluster_id", "format", "nodes", "partitions", "warnings"])
         node, = body["nodes"]
         self.assertEqual(sorted(node), ["id", "last_seen", "partitions", "started_at", "state", "url", "version"])
         self.assertEqual((node["id"], node["state"], node["partitions"]), ("here", "live", [0]))
         partition, = body["partitions"]
         self.assertEqual((partition["id"], partition["owner"], partition["state"]), (0, "here", "serving"))
+        self.assertEqual(client.post("/v1/cluster/nodes/here/drain").status, 200)
+        self.assertEqual(client.post("/v1/cluster/nodes/there/drain").status, 404)
+        self.assertEqual(client.post("/v1/cluster/nodes/there/undrain").status, 404)
+        client.close()
         server.kill()
         server.start()
         client = server.client()

@@ -16,7 +16,7 @@ import traceback
 
 # name → cycles by default
 CAMPAIGNS = {"kill9": 200, "powercut": 50, "enospc": 5, "eio": 30, "sigstop": 30, "two_servers": 10, "upgrade": 1,
-             "connections": 1, "memory": 1, "hostile_minutes": 30}
+             "connections": 1, "memory": 1, "cluster": 200, "hostile_minutes": 30}
 # Not part of `all`: other lengths of hostile_minutes.
 OTHERS = {"hostile": 43, "hostile_short": 13}
 
@@ -48,14 +48,16 @@ def main():
     layer = args.layer or os.path.join(os.path.dirname(os.path.abspath(args.pawl)), "tests", "libdisk_layer.so")
     os.environ.setdefault("PAWL_DISK_LAYER", os.path.abspath(layer))
     os.environ.update(PAWL_HOSTILE_ROUND=str(args.round or 0), PAWL_HOSTILE_GENERATORS=args.generators)
-    import crash_campaigns  # after PAWL is set, which the harness reads
+    import cluster_campaigns  # after PAWL is set, which the harness reads
+    import crash_campaigns
     import crowd_campaigns
     import disk_campaigns
     import hostile_campaigns
     import process_campaigns
     failed = []
     for name, cycles in chosen:
-        module = next(m for m in (crash_campaigns, disk_campaigns, process_campaigns, crowd_campaigns, hostile_campaigns)
+        module = next(m for m in (crash_campaigns, disk_campaigns, process_campaigns, crowd_campaigns, hostile_campaigns,
+                                      cluster_campaigns)
                       if hasattr(m, name) and getattr(m, name).__module__ == m.__name__)
         begin = time.monotonic()
         try:

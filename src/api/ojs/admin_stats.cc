@@ -2,6 +2,7 @@
 #include "api/app.h"
 #include "api/keyed_list.h"
 #include "api/ojs/render_queue.h"
+#include "api/part_call.h"
 #include "api/routes.h"
 #include "base/time.h"
 #include "kernel/frame.h"
@@ -15,8 +16,6 @@
 namespace pawl::api {
 namespace {
 
-constexpr int64_t kWorkerStaleAfterMs = 60'000;
-
 struct AdminTotals {
   std::array<uint64_t, kJobStateCount> counts{};
   uint64_t queues = 0;
@@ -25,9 +24,14 @@ struct AdminTotals {
   uint64_t depth = 0;
 
   int64_t created_ms = 0;  // of the first queue
+  // For a part: other partitions may have the same queues.
+  std::vector<std::string> names;
+  std::vector<std::string> paused_names;
 
   void add(const Queue& queue) {
     if (queue.settings.deleted) return;
+    names.push_back(queue.name);
+    if (queue.settings.paused) paused_names.push_back(queue.name);
     if (created_ms == 0 || queue.created_ms < created_ms) created_ms = queue.created_ms;
     for (size_t at = 0; at < kJobStateCount; ++at) counts[at] += queue.counts[at];
     ++queues;
@@ -76,6 +80,12 @@ AdminTotals one_queue(const State& state, const std::string& scoped) {
   return totals;
 }
 
+void write_names(json::Writer& w, std::string_view member, const std::vector<std::string>& names) {
+  w.key(member).begin_array();
+  for (const std::string& name : names) w.string(name);
+  w.end_array();
+}
+
 // Of the last minute, in both spellings that clients read.
 void write_throughput(json::Writer& w, const Tally& minute) {
   w.key("throughput").begin_object();
@@ -88,16 +98,10 @@ void write_throughput(json::Writer& w, const Tally& minute) {
 }
 
 void write_worker_counts(json::Writer& w, const std::vector<WorkerInfo>& workers, int64_t now_ms) {
-  int64_t stale = 0;
-  int64_t running = 0;
-  for (const WorkerInfo& worker : workers) {
-    bool silent = now_ms - worker.last_seen_ms > kWorkerStaleAfterMs;
-    stale += silent ? 1 : 0;
-    running += !silent && worker.effective() == "running" ? 1 : 0;
-  }
-  int64_t total = static_cast<int64_t>(workers.size());
-  w.key("workers").begin_object().field_int("total", total).field_int("running", running);
-  w.field_int("quiet", total - running - stale).field_int("stale", stale).end_object();
+  const WorkerCounts counts = count_workers(workers, now_ms);
+  w.key("workers").begin_object().field_int("total", counts.total);
+  w.field_int("running", counts.running).field_int("quiet", counts.quiet);
+  w.field_int("stale", counts.stale).end_object();
 }
 
 // The command line client reads how many queues and workers there are as objects, the specification
@@ -119,7 +123,8 @@ void write_counts(json::Writer& w, App& app, const AdminTotals& totals, bool as_
 void admin_stats(App& app, Call&& call) {
   StatsScope scope{call.tenant, call.query("queue")};
   bool as_objects = call.request.header("accept") == "application/openjobspec+json";
-  app.decide(std::move(call), [&app, scope, as_objects](Frame& frame) -> Reply {
+  bool part = is_part(app, call);
+  app.decide(std::move(call), [&app, scope, as_objects, part](Frame& frame) -> Reply {
     AdminTotals totals = scope.queue.empty()
                              ? all_queues(frame.state(), scope.tenant)
                              : one_queue(frame.state(), scoped_queue(scope.tenant, scope.queue));
@@ -135,6 +140,8 @@ void admin_stats(App& app, Call&& call) {
     w.field_int("dead_letter", totals.dead);
     w.field_int("crons", crons);
     w.field_int("uptime_seconds", (frame.now_ms() - app.started_ms()) / 1000);
+    if (part) write_names(w, "part_queues", totals.names);
+    if (part) write_names(w, "part_paused", totals.paused_names);
     return json_response(Surface::Ojs, 200, w.close());
   });
 }
@@ -207,18 +214,8 @@ void history(App& app, Call&& call) {
   });
 }
 
-// Workers that have fetched from a queue of this tenant.
-int64_t workers_of(App& app, const std::string& tenant, int64_t now_ms) {
-  int64_t count = 0;
-  for (const WorkerInfo& worker : app.workers().list(now_ms))
-    count += std::any_of(worker.queues.begin(), worker.queues.end(), [&](const std::string& queue) {
-      return tenant_of_scoped(queue) == tenant;
-    });
-  return count;
-}
-
 void write_tenant(json::Writer& w, App& app, const std::string& tenant, const AdminTotals& totals,
-                  int64_t now_ms) {
+                  int64_t now_ms, bool part) {
   w.field("tenant_id", tenant).field("id", tenant).field("name", tenant);
   w.field_int("total_jobs", totals.jobs());
   w.field_int("queues", totals.queues);
@@ -227,18 +224,20 @@ void write_tenant(json::Writer& w, App& app, const std::string& tenant, const Ad
   write_jobs(w, totals);
   w.key("stats").begin_object().field_int("queues", totals.queues);
   write_jobs(w, totals);
-  w.field_int("workers", workers_of(app, tenant, now_ms)).end_object();
+  w.field_int("workers", count_workers_of(app.workers().list(now_ms), tenant)).end_object();
   w.field_time_if_set("created_at", totals.created_ms);
+  if (part) write_names(w, "part_queues", totals.names);
 }
 
 void list_tenants(App& app, Call&& call) {
+  bool part = is_part(app, call);
   answer_keyed_list(app, std::move(call), {"items", "tenants"}, kPageLimitUsual,
-                    [&app](const Frame& frame, KeyedList& list) {
+                    [&app, part](const Frame& frame, KeyedList& list) {
                       for (const auto& [tenant, totals] : by_tenant(frame.state())) {
                         bool seen = list.tenant().empty() || tenant == list.tenant();
                         if (tenant.empty() || !seen || !list.takes_unscoped(tenant)) continue;
                         list.writer().begin_object();
-                        write_tenant(list.writer(), app, tenant, totals, frame.now_ms());
+                        write_tenant(list.writer(), app, tenant, totals, frame.now_ms(), part);
                         list.writer().end_object();
                       }
                     });
@@ -253,12 +252,13 @@ Result<std::string> tenant_of_path(const Call& call) {
 
 void answer_tenant(App& app, Call&& call, bool must_exist) {
   PAWL_TRY_CALL(call, auto tenant, tenant_of_path(call));
-  app.decide(std::move(call), [&app, tenant, must_exist](Frame& frame) -> Reply {
+  bool part = is_part(app, call);
+  app.decide(std::move(call), [&app, tenant, must_exist, part](Frame& frame) -> Reply {
     AdminTotals totals = all_queues(frame.state(), tenant);
     if (must_exist && totals.queues == 0)
       return Error{ErrorCode::NotFound, "tenant " + tenant + " not found"};
     json::ObjectWriter w;
-    write_tenant(w, app, tenant, totals, frame.now_ms());
+    write_tenant(w, app, tenant, totals, frame.now_ms(), part);
     return json_response(Surface::Ojs, 200, w.close());
   });
 }
@@ -282,6 +282,7 @@ void scheduling_stats(App& app, Call&& call) {
       const ReadyKey* first = frame.state().first_ready(queue);
       const Job* next = first == nullptr ? nullptr : frame.state().find_job(first->job);
       w.begin_object().field("queue", queue_of_scoped(queue.name));
+      if (auto own = tenant_of_scoped(queue.name); !own.empty()) w.field("tenant_id", own);
       w.field_int("available", queue.count(JobState::Available));
       w.field_int("active", queue.count(JobState::Active));
       if (next != nullptr) w.field_int("head_wait_ms", frame.now_ms() - next->enqueued_ms);

@@ -114,7 +114,7 @@ class Sweeper {
       return true;
     };
     from_ = bulk_.dead_only ? frame.state().each_dead(from_, kBulkScanPerSlice, visit)
-                            : frame.state().each_job(from_, false, kBulkScanPerSlice, visit);
+                            : frame.state().each_job_here(from_, false, kBulkScanPerSlice, visit);
     // Skip jobs created after the request, which could keep the sweep running for ever.
     return !from_.is_nil() && from_.unix_ms() <= started_ms_;
   }

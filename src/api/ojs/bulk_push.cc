@@ -7,6 +7,7 @@
 #include "kernel/frame.h"
 #include "kernel/jobs/job.h"
 #include "kernel/jobs/push_jobs.h"
+#include "kernel/messages/claims.h"
 #include "kernel/state.h"
 #include "plan/ojs/parse_job.h"
 #include "wire/render_job.h"
@@ -19,8 +20,9 @@ constexpr size_t kJobsMax = 10'000;
 struct Item {
   NewJob job;
   std::optional<Error> error;
-  JobId id;
-  bool created = false;
+  std::optional<Pushed> pushed = {};
+
+  bool is_created() const { return pushed && pushed->created; }
 };
 
 struct BulkPush {
@@ -62,42 +64,52 @@ Result<BulkPush> parse_bulk_push(const json::Doc& doc, const EnvelopeRules& rule
   return bulk;
 }
 
+std::vector<NameClaim> claims_of_items(Frame& frame, BulkPush& bulk) {
+  if (frame.state().partitions() == 1) return {};
+  std::vector<NewJob> jobs;
+  for (const Item& item : bulk.items)
+    if (!item.error) jobs.push_back(item.job);
+  std::vector<NameClaim> claims = claims_of_jobs(frame, jobs);
+  size_t next = 0;
+  for (Item& item : bulk.items)
+    if (!item.error) item.job.id = jobs[next++].id;  // it may have got one
+  return claims;
+}
+
 // Each separately: a refused job does not affect the others.
-void push_partial(Frame& frame, BulkPush& bulk) {
+void push_partial(Frame& frame, BulkPush& bulk, const NameAnswers* answers) {
   for (Item& item : bulk.items) {
     if (item.error) continue;
-    auto pushed = push_jobs(frame, {item.job});
+    auto pushed = push_jobs(frame, {item.job}, answers);
     if (pushed.ok()) {
-      item.id = (*pushed)[0].id;
-      item.created = (*pushed)[0].created;
+      item.pushed = (*pushed)[0];
     } else {
       item.error = pushed.error();
     }
   }
 }
 
-void push_atomic(Frame& frame, BulkPush& bulk) {
+void push_atomic(Frame& frame, BulkPush& bulk, const NameAnswers* answers) {
   if (!bulk.all_good()) return;
   std::vector<NewJob> jobs;
   for (const Item& item : bulk.items) jobs.push_back(item.job);
-  auto pushed = push_jobs(frame, jobs);
+  auto pushed = push_jobs(frame, jobs, answers);
   for (size_t i = 0; i < bulk.items.size(); ++i) {
     if (!pushed.ok()) {
       bulk.items[i].error = pushed.error();
       continue;
     }
-    bulk.items[i].id = (*pushed)[i].id;
-    bulk.items[i].created = (*pushed)[i].created;
+    bulk.items[i].pushed = (*pushed)[i];
   }
 }
 
 void write_item(json::Writer& w, const State& state, const Item& item, size_t index) {
   w.begin_object().field_int("index", index);
-  const Job* job = item.id.is_nil() ? nullptr : state.find_job(item.id);
-  if (job != nullptr) {
-    w.field("status", item.created ? "created" : "duplicate").key("job_id").uuid(job->id);
+  if (item.pushed) {
+    const Job& job = pushed_job(state, *item.pushed);
+    w.field("status", item.is_created() ? "created" : "duplicate").key("job_id").uuid(job.id);
     w.key("job");
-    render_job(w, state, *job);
+    render_job(w, state, job);
   } else if (item.error) {
     w.field("status", "failed").key("error").begin_object();
     w.field("code", wire_code(item.error->code)).field("type", wire_code(item.error->code));
@@ -115,7 +127,7 @@ void write_item(json::Writer& w, const State& state, const Item& item, size_t in
 
 http::Response report(const State& state, const BulkPush& bulk) {
   size_t succeeded = 0;
-  for (const Item& item : bulk.items) succeeded += item.id.is_nil() ? 0 : 1;
+  for (const Item& item : bulk.items) succeeded += item.pushed ? 1 : 0;
   size_t total = bulk.items.size();
   json::ObjectWriter w;
   w.field_int("total", total);
@@ -143,15 +155,20 @@ Status check_idempotency(const Call& call, const json::Doc& doc) {
 void push(App& app, Call&& call) {
   PAWL_TRY_CALL(call, auto doc, parse_body(call));
   if (Status good = check_idempotency(call, doc); !good.ok()) return call.fail(good.error());
-  EnvelopeRules rules{.now_ms = app.clock().now_ms(), .tenant = call.tenant};
+  EnvelopeRules rules{
+      .now_ms = app.clock().now_ms(), .tenant = call.tenant, .partitions = app.config().partitions};
   PAWL_TRY_CALL(call, auto bulk, parse_bulk_push(doc, rules));
-  app.decide(std::move(call), [&app, bulk = std::move(bulk)](Frame& frame) mutable -> Reply {
-    bulk.atomic ? push_atomic(frame, bulk) : push_partial(frame, bulk);
-    uint64_t made = 0;
-    for (const Item& item : bulk.items) made += item.created ? 1 : 0;
-    app.metrics().jobs_pushed.fetch_add(made, std::memory_order_relaxed);
-    return report(frame.state(), bulk);
-  });
+  auto shared = std::make_shared<BulkPush>(std::move(bulk));
+  app.decide_claiming(
+      std::move(call), [shared](Frame& frame) { return claims_of_items(frame, *shared); },
+      [&app, shared](Frame& frame, Waiting&, const NameAnswers* answers) -> Reply {
+        shared->atomic ? push_atomic(frame, *shared, answers)
+                       : push_partial(frame, *shared, answers);
+        uint64_t made = 0;
+        for (const Item& item : shared->items) made += item.is_created() ? 1 : 0;
+        app.metrics().jobs_pushed.fetch_add(made, std::memory_order_relaxed);
+        return report(frame.state(), *shared);
+      });
 }
 
 }  // namespace

@@ -170,7 +170,7 @@ void stream_job(App& app, Call& call, FindJob& job, EventsQuery query, StreamSty
 }
 
 void job_events(App& app, Call&& call, const std::string& id, bool streams, StreamStyle style) {
-  PAWL_TRY_CALL(call, auto parsed, parse_events_query(call, app.store()));
+  PAWL_TRY_CALL(call, auto parsed, parse_events_query(app, call));
   auto shared = std::make_shared<Call>(std::move(call));
   std::function<void()> work = [&app, shared, id, streams, style,
                                 query = std::move(parsed)]() mutable {
@@ -205,7 +205,7 @@ void progress_stream(App& app, Call&& call) {
 // queue that never existed is an error.
 void queue_events(App& app, Call&& call) {
   PAWL_TRY_CALL(call, auto scoped, queue_of_path(call));
-  PAWL_TRY_CALL(call, auto parsed, parse_events_query(call, app.store()));
+  PAWL_TRY_CALL(call, auto parsed, parse_events_query(app, call));
   parsed.filter.queues = {call.params[0]};
   if (wants_stream(call))
     return stream_events(app, std::move(call), std::move(parsed), {render_flat});
@@ -233,7 +233,7 @@ void channel(App& app, Call&& call) {
   bool named = !name.empty();
   if (kind == "job" && named) return job_events(app, std::move(call), name, true, {render_flat});
   if (kind == "workflow" && named) return answer_workflow_events(app, std::move(call), name, true);
-  PAWL_TRY_CALL(call, auto query, parse_events_query(call, app.store()));
+  PAWL_TRY_CALL(call, auto query, parse_events_query(app, call));
   if (kind == "queue" && named) {
     query.filter.queues = {name};
   } else if (!channel.empty() && channel != "all") {

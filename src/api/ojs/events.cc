@@ -5,6 +5,7 @@
 #include "api/event_stream.h"
 #include "api/ojs/events_query.h"
 #include "api/paging.h"
+#include "api/part_call.h"
 #include "api/reader_pool.h"
 #include "api/routes.h"
 #include "api/worlds/instance_calls.h"
@@ -60,7 +61,7 @@ Result<std::optional<EventPosition>> parse_after(const Call& call, const Store& 
 
 }  // namespace
 
-Result<EventsQuery> parse_events_query(const Call& call, const Store& store) {
+Result<EventsQuery> parse_events_query(App& app, const Call& call) {
   EventsQuery query;
   query.filter.tenant = call.tenant;
   query.filter.definitions = call.surface() == Surface::V1;
@@ -68,8 +69,8 @@ Result<EventsQuery> parse_events_query(const Call& call, const Store& store) {
   PAWL_TRY(query.filter.queues, comma_list(call, "queues", "queue"));
   PAWL_TRY(query.filter.job_types, comma_list(call, "job_types", "job_type"));
   if (std::string id = call.query("workflow_id"); !id.empty())
-    query.filter.workflow = workflow_id(id).text();
-  PAWL_TRY(query.after, parse_after(call, store));
+    query.filter.workflow = workflow_id(id, app.config().partitions).text();
+  PAWL_TRY(query.after, parse_after(call, app.store()));
   query.latest = call.query("latest") == "true";
   if (std::string text = call.query("limit"); !text.empty()) {
     if (!read_number(text, query.limit) || query.limit < 1 || query.limit > kEventsListedMost)
@@ -144,6 +145,10 @@ void list_events(App& app, Call&& call, EventsQuery query) {
 
 void stream_events(App& app, Call&& call, EventsQuery query, StreamStyle style) {
   EventPosition after = query.after.value_or(journal_end(app.store()));
+  if (is_part(app, call)) {
+    style.tells_position = true;
+    style.first += position_comment(after);
+  }
   Status added = app.events().add(call.responder, std::move(query.filter), after, std::move(style));
   if (!added.ok()) call.fail(added.error());
 }
@@ -169,7 +174,7 @@ Status read_page(const Call& call, EventsQuery& query) {
 }
 
 void events(App& app, Call&& call) {
-  PAWL_TRY_CALL(call, auto query, parse_events_query(call, app.store()));
+  PAWL_TRY_CALL(call, auto query, parse_events_query(app, call));
   if (wants_stream(call)) return stream_events(app, std::move(call), std::move(query));
   if (Status read = read_page(call, query); !read.ok()) return call.fail(read.error());
   list_events(app, std::move(call), std::move(query));
@@ -188,8 +193,8 @@ Error no_such_workflow(const std::string& named, bool any_kind) {
 // Events of an unknown workflow would be an empty list; so the workflow is looked up first, on a
 // reader thread since that waits for the engine.
 void answer_workflow_events(App& app, Call&& call, const std::string& named, bool streams) {
-  PAWL_TRY_CALL(call, auto query, parse_events_query(call, app.store()));
-  RunId id = workflow_id(named);
+  PAWL_TRY_CALL(call, auto query, parse_events_query(app, call));
+  RunId id = workflow_id(named, app.config().partitions);
   bool any_kind = call.surface() == Surface::V1;
   (any_kind ? query.filter.run : query.filter.workflow) = id.text();
   auto shared = std::make_shared<Call>(std::move(call));

@@ -20,7 +20,7 @@ struct EventsQuery {
 
 // Reads types, queues, job_types, workflow_id, after, limit and latest. InvalidRequest names what
 // is wrong.
-Result<EventsQuery> parse_events_query(const Call& call, const Store& store);
+Result<EventsQuery> parse_events_query(App& app, const Call& call);
 
 // Whether the caller wants server-sent events and not a list.
 bool wants_stream(const Call& call);

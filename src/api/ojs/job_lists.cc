@@ -14,7 +14,7 @@ namespace {
 
 PageEnd write_jobs(json::Writer& w, const State& state, const JobQuery& query) {
   JobPage page(w, state, query);
-  PageEnd end = page.end(state.each_job(query.from, true, kJobsScannedMax,
+  PageEnd end = page.end(state.each_job_here(query.from, true, kJobsScannedMax,
                                         [&](const Job& job) { return page.offer(job); }));
   if (!end.total && query.filter.counts_suffice()) {
     end.total = count_by_queues(state, query.filter);

@@ -8,6 +8,7 @@
 #include "kernel/jobs/job.h"
 #include "kernel/jobs/push_jobs.h"
 #include "kernel/jobs/queue.h"
+#include "kernel/messages/claims.h"
 #include "kernel/state.h"
 #include "plan/ojs/parse_job.h"
 #include "wire/render_job.h"
@@ -52,21 +53,24 @@ void add_pressure_headers(http::Response& response, const Queue& queue) {
 
 void push_one(App& app, Call&& call) {
   PAWL_TRY_CALL(call, auto doc, parse_body(call));
-  EnvelopeRules rules{.now_ms = app.clock().now_ms(), .tenant = call.tenant};
+  EnvelopeRules rules{
+      .now_ms = app.clock().now_ms(), .tenant = call.tenant, .partitions = app.config().partitions};
   PAWL_TRY_CALL(call, auto job, parse_job(doc.root(), rules));
   std::string request_id(call.request.id);
-  app.decide(std::move(call),
-             [&app, request_id, jobs = std::vector<NewJob>{std::move(job)}](Frame& frame) -> Reply {
-               auto pushed = push_jobs(frame, jobs);
-               if (!pushed.ok()) return refused(frame, jobs, pushed.error(), request_id);
-               const Job& made = *frame.state().find_job((*pushed)[0].id);
-               http::Response response = json_response(
-                   Surface::Ojs, (*pushed)[0].created ? 201 : 200, job_body(frame.state(), made));
-               response.headers.emplace_back("Location", "/ojs/v1/jobs/" + made.id.text());
-               add_pressure_headers(response, *made.queue);
-               app.metrics().jobs_pushed.fetch_add(1, std::memory_order_relaxed);
-               return response;
-             });
+  auto jobs = std::make_shared<std::vector<NewJob>>(1, std::move(job));
+  app.decide_claiming(
+      std::move(call), [jobs](Frame& frame) { return claims_of_jobs(frame, *jobs); },
+      [&app, request_id, jobs](Frame& frame, Waiting&, const NameAnswers* answers) -> Reply {
+        auto pushed = push_jobs(frame, *jobs, answers);
+        if (!pushed.ok()) return refused(frame, *jobs, pushed.error(), request_id);
+        const Job& made = pushed_job(frame.state(), (*pushed)[0]);
+        http::Response response = json_response(Surface::Ojs, (*pushed)[0].created ? 201 : 200,
+                                                job_body(frame.state(), made));
+        response.headers.emplace_back("Location", "/ojs/v1/jobs/" + made.id.text());
+        add_pressure_headers(response, *made.queue);
+        app.metrics().jobs_pushed.fetch_add(1, std::memory_order_relaxed);
+        return response;
+      });
 }
 
 Result<std::vector<NewJob>> parse_batch(const json::Doc& doc, const EnvelopeRules& rules,
@@ -96,22 +100,27 @@ Result<std::vector<NewJob>> parse_batch(const json::Doc& doc, const EnvelopeRule
 
 void push_batch(App& app, Call&& call) {
   PAWL_TRY_CALL(call, auto doc, parse_body(call));
-  EnvelopeRules rules{.now_ms = app.clock().now_ms(), .tenant = call.tenant};
+  EnvelopeRules rules{
+      .now_ms = app.clock().now_ms(), .tenant = call.tenant, .partitions = app.config().partitions};
   PAWL_TRY_CALL(call, auto jobs, parse_batch(doc, rules, app.config().batch_jobs_max));
   std::string request_id(call.request.id);
-  app.decide(std::move(call), [&app, request_id, jobs = std::move(jobs)](Frame& frame) -> Reply {
-    auto result = push_jobs(frame, jobs);
-    if (!result.ok()) return refused(frame, jobs, result.error(), request_id);
-    const std::vector<Pushed>& pushed = *result;
-    std::string body;
-    body.reserve(pushed.size() * 512);
-    json::Writer w(body);
-    w.begin_object().key("jobs").begin_array();
-    for (const Pushed& one : pushed) render_job(w, frame.state(), *frame.state().find_job(one.id));
-    w.end_array().field_int("count", pushed.size()).end_object();
-    app.metrics().jobs_pushed.fetch_add(pushed.size(), std::memory_order_relaxed);
-    return json_response(Surface::Ojs, 201, std::move(body));
-  });
+  auto shared = std::make_shared<std::vector<NewJob>>(std::move(jobs));
+  app.decide_claiming(
+      std::move(call), [shared](Frame& frame) { return claims_of_jobs(frame, *shared); },
+      [&app, request_id, shared](Frame& frame, Waiting&, const NameAnswers* answers) -> Reply {
+        auto result = push_jobs(frame, *shared, answers);
+        if (!result.ok()) return refused(frame, *shared, result.error(), request_id);
+        const std::vector<Pushed>& pushed = *result;
+        std::string body;
+        body.reserve(pushed.size() * 512);
+        json::Writer w(body);
+        w.begin_object().key("jobs").begin_array();
+        for (const Pushed& one : pushed)
+          render_job(w, frame.state(), pushed_job(frame.state(), one));
+        w.end_array().field_int("count", pushed.size()).end_object();
+        app.metrics().jobs_pushed.fetch_add(pushed.size(), std::memory_order_relaxed);
+        return json_response(Surface::Ojs, 201, std::move(body));
+      });
 }
 
 void get_job(App& app, Call&& call) {

@@ -7,6 +7,7 @@
 #include "api/body.h"
 #include "api/ojs/queue_config.h"
 #include "api/ojs/render_queue.h"
+#include "api/part_call.h"
 #include "api/routes.h"
 #include "api/sweep.h"
 #include "kernel/frame.h"
@@ -108,17 +109,25 @@ Status check_strategy(const Call& call) {
                {{"$.strategy", "must be reject"}}};
 }
 
+// What stands against removing the queue: a partition that only looks tells it, so that the front
+// can add up.
+Reply unfinished_response(const Queue& queue) {
+  json::ObjectWriter w;
+  w.field_int("unfinished", queue.depth() + queue.count(JobState::Active));
+  return json_response(Surface::Ojs, 200, w.close());
+}
+
 void remove_queue(App& app, Call&& call) {
   PAWL_TRY_CALL(call, auto scoped, queue_of_path(call));
   if (Status good = check_strategy(call); !good.ok()) return call.fail(good.error());
-  app.decide(std::move(call), [scoped](Frame& frame) -> Reply {
+  const bool part = is_part(app, call);
+  const bool looks = part && call.request.header(kPartHeader) == kPartLook;
+  app.decide(std::move(call), [scoped, part, looks](Frame& frame) -> Reply {
     const Queue* queue = find_shown(frame.state(), scoped);
-    if (queue == nullptr) return no_such_queue(scoped);
-    uint64_t unfinished = queue->depth() + queue->count(JobState::Active);
-    if (unfinished != 0)
-      return Error{ErrorCode::Conflict, "queue " + std::string(queue_of_scoped(scoped)) +
-                                            " holds " + std::to_string(unfinished) +
-                                            " unfinished jobs; purge it or let them finish"};
+    if (queue == nullptr && (!part || looks)) return no_such_queue(scoped);
+    if (looks) return unfinished_response(*queue);
+    uint64_t unfinished = part ? 0 : queue->depth() + queue->count(JobState::Active);
+    if (unfinished != 0) return queue_in_use(scoped, unfinished);
     PAWL_TRY_DO(configure_queue(frame, scoped,
                                 [](QueueSettings& settings) { settings = {.deleted = true}; }));
     json::ObjectWriter w;
@@ -139,7 +148,7 @@ struct PriorityCount {
 
   Result<bool> slice(const Frame& frame) {
     if (from.is_nil() && find_shown(frame.state(), scoped) == nullptr) return no_such_queue(scoped);
-    from = frame.state().each_job(from, false, kScanPerSlice, [&](const Job& job) {
+    from = frame.state().each_job_here(from, false, kScanPerSlice, [&](const Job& job) {
       bool waits = job.state == JobState::Available || job.state == JobState::Scheduled ||
                    job.state == JobState::Retryable || job.state == JobState::Pending;
       if (waits && job.queue->name == scoped) ++counts[job.priority];
@@ -174,13 +183,19 @@ void priority_stats(App& app, Call&& call) {
 
 }  // namespace
 
+Error queue_in_use(std::string_view scoped, uint64_t unfinished) {
+  return Error{ErrorCode::Conflict, "queue " + std::string(queue_of_scoped(scoped)) + " holds " +
+                                        std::to_string(unfinished) +
+                                        " unfinished jobs; purge it or let them finish"};
+}
+
 void add_queue_call_routes(Router& router) {
   router.add({"POST", "/ojs/v1/queues", Permission::Operate, Routing::Settings, create_queue});
   router.add({"PATCH", "/ojs/v1/queues/{q}", Permission::Operate, Routing::Settings, change_queue});
   router.add(
       {"PATCH", "/ojs/v1/admin/queues/{q}", Permission::Operate, Routing::Settings, change_queue});
   router.add(
-      {"DELETE", "/ojs/v1/queues/{q}", Permission::Operate, Routing::Broadcast, remove_queue});
+      {"DELETE", "/ojs/v1/queues/{q}", Permission::Operate, Routing::Settings, remove_queue});
   router.add({"GET", "/ojs/v1/queues/{q}/priority-stats", Permission::Read, Routing::Gather,
               priority_stats});
 }

@@ -101,6 +101,11 @@ Status parse_queue_wish(json::View object, const std::string& path, QueueWish& w
   if (auto value = object.find("rate_limit"))
     PAWL_TRY_DO(read_rate_limit(*value, path + ".rate_limit", wish));
   if (fields.has("paused")) wish.paused = fields.boolean("paused", false);
+  if (fields.has("partition")) {
+    const std::string place = fields.text("partition");
+    wish.partition = parse_queue_place(place);
+    if (!wish.partition) fields.complain("partition", "must be auto, pinned or spread");
+  }
   if (!fields.ok()) return fields.error(ErrorCode::InvalidContent);
   if (auto nested = fields.find("config"); nested && path == "$")
     return parse_queue_wish(*nested, "$.config", wish);

@@ -16,13 +16,17 @@ struct QueueWish {
   std::optional<uint32_t> warn_permille;
   std::optional<uint32_t> rate_per_second;
   std::optional<bool> paused;
+  std::optional<QueuePlace> partition;
 
-  bool is_empty() const { return !depth_max && !warn_permille && !rate_per_second && !paused; }
+  bool is_empty() const {
+    return !depth_max && !warn_permille && !rate_per_second && !paused && !partition;
+  }
   void apply(QueueSettings& settings) const {
     settings.depth_max = depth_max.value_or(settings.depth_max);
     settings.warn_permille = warn_permille.value_or(settings.warn_permille);
     settings.rate_per_second = rate_per_second.value_or(settings.rate_per_second);
     settings.paused = paused.value_or(settings.paused);
+    settings.partition = partition.value_or(settings.partition);
   }
 };
 

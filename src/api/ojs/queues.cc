@@ -70,7 +70,7 @@ struct QueueHour {
 
 QueueHour last_hour(const State& state, const std::string& scoped, int64_t now_ms) {
   QueueHour hour;
-  JobId go_on = state.each_job(JobId(), true, kJobsScannedMax, [&](const Job& job) {
+  JobId go_on = state.each_job_here(JobId(), true, kJobsScannedMax, [&](const Job& job) {
     bool counts = job.queue->name == scoped && job.finished_ms > now_ms - kHourMs &&
                   (job.state == JobState::Completed || job.state == JobState::Discarded);
     if (!counts) return true;

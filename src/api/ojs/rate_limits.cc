@@ -95,7 +95,9 @@ void put_rate_limit(App& app, Call&& call) {
     const Limit* limit = frame.state().find_limit(key);
     if (limit == nullptr && !frame.state().has_room_for_limit())
       return Error{ErrorCode::Overloaded, "the server has as many rate limit keys as it may hold"};
-    if (limit == nullptr || !(limit->settings == settings))
+    // A push at the key's home may have replaced what this partition knows.
+    const bool is_news = limit == nullptr || !(limit->settings == settings);
+    if (is_news || frame.state().partitions() > 1)
       frame.emit(LimitConfigured{key, settings});
     return limit_response(frame, key);
   });

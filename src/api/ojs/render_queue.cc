@@ -28,6 +28,8 @@ void render_queue_settings(json::Writer& w, const QueueSettings& settings) {
       w.key("warning_threshold").real(settings.warn_permille / 1000.0);
     w.end_object();
   }
+  if (settings.partition != QueuePlace::Auto)
+    w.field("partition", queue_place_name(settings.partition));
   if (settings.rate_per_second != 0)
     w.key("rate_limit")
         .begin_object()

@@ -27,4 +27,7 @@ void render_queue_settings(json::Writer& w, const QueueSettings& settings);
 // The queue that the path names, in the caller's tenant; InvalidRequest if the name is invalid.
 Result<std::string> queue_of_path(const Call& call);
 
+// The queue cannot be removed while it holds so many jobs.
+Error queue_in_use(std::string_view scoped, uint64_t unfinished);
+
 }  // namespace pawl::api

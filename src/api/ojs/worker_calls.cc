@@ -3,7 +3,9 @@
 #include "api/app.h"
 #include "api/body.h"
 #include "api/ojs/worker_self.h"
+#include "api/part_call.h"
 #include "api/routes.h"
+#include "base/read_number.h"
 #include "kernel/compositions/run_values.h"
 #include "kernel/frame.h"
 #include "kernel/jobs/fetch_jobs.h"
@@ -62,7 +64,11 @@ Result<FetchRequest> parse_fetch(App& app, Fields& fields, std::string_view tena
 void render_leased(json::Writer& w, const State& state, const Job& job) {
   w.begin_object();
   render_job_members(w, job);
-  if (!job.parent.run.is_nil()) render_parent_results(w, state, job);
+  if (job.placed_by != 0) {
+    if (std::string_view around = job.spec_view().around; !around.empty()) w.raw(around);
+  } else if (!job.parent.run.is_nil()) {
+    render_parent_results(w, state, job.parent);
+  }
   w.end_object();
 }
 
@@ -87,10 +93,20 @@ class Fetching {
     for (const JobId& id : fetched.jobs)
       render_leased(w, frame.state(), *frame.state().find_job(id));
     w.end_array().end_object();
-    return json_response(Surface::Ojs, 200, std::move(body));
+    http::Response response = json_response(Surface::Ojs, 200, std::move(body));
+    if (app_.config().partitions > 1) tell_front(response, fetched);
+    return response;
   }
 
  private:
+  // Whoever asks several partitions wants to know whether it is worth asking this one again.
+  void tell_front(http::Response& response, const Fetched& fetched) const {
+    if (looked_ && fetched.jobs.empty() && fetched.retry_at_ms == 0)
+      response.headers.emplace_back("Pawl-Queue-Empty", "true");
+    if (fetched.retry_at_ms != 0)
+      response.headers.emplace_back("Pawl-Retry-At", std::to_string(fetched.retry_at_ms));
+  }
+
   Fetched fetch_or_wait(Frame& frame, Waiting& waiting) {
     const FetchJobs& command = request_.command;
     bool has_time = !waiting.forbidden && frame.now_ms() < *until_ms_;
@@ -101,6 +117,7 @@ class Fetching {
     }
     if (!app_.workers().may_fetch(command.worker)) return {};
     Fetched fetched = fetch_jobs(frame, command);
+    looked_ = true;
     if (fetched.jobs.empty() && has_time)
       waiting.parking = Parking{command.queues, *until_ms_, fetched.retry_at_ms};
     return fetched;
@@ -109,6 +126,7 @@ class Fetching {
   App& app_;
   FetchRequest request_;
   std::optional<int64_t> until_ms_;
+  bool looked_ = false;  // nothing but the queues decided the answer
 };
 
 void decide_fetching(App& app, Call&& call, bool may_wait, App::DecideAndWait decide) {
@@ -418,7 +436,9 @@ void heartbeat(App& app, Call&& call) {
     if (auto id = JobId::parse(text)) jobs.push_back(*id);
   int64_t visibility_ms = fields.integer("visibility_timeout_ms", 0, 0, kVisibilityMost);
   if (!fields.ok()) return call.fail(fields.error(ErrorCode::InvalidRequest));
-  app.workers().beat(worker, jobs.size(), app.clock().now_ms());
+  size_t held = jobs.size();
+  (void)read_number(call.request.header(kActiveJobsHeader), held);  // sent with a part of them
+  app.workers().beat(worker, held, app.clock().now_ms());
   app.workers().introduces(worker, worker_self(doc.root(), call.tenant), app.clock().now_ms());
   app.decide(std::move(call), [&app, worker, jobs, visibility_ms](Frame& frame) -> Reply {
     json::ObjectWriter w;

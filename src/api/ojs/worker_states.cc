@@ -2,10 +2,12 @@
 //
 // The registry is in memory and needs no decision, so these calls are answered at once; a heartbeat
 // that names jobs renews their leases, and is answered when that is durable.
+#include "api/ojs/worker_states.h"
+
 #include "api/app.h"
 #include "api/body.h"
 #include "api/ojs/worker_self.h"
-#include "api/paging.h"
+#include "api/part_call.h"
 #include "api/routes.h"
 #include "api/sweep.h"
 #include "kernel/frame.h"
@@ -17,12 +19,7 @@
 namespace pawl::api {
 namespace {
 
-constexpr int64_t kStaleAfterMs = 60'000;
 constexpr size_t kJobsScannedPerSlice = 2'000;
-
-bool is_stale(const WorkerInfo& worker, int64_t now_ms) {
-  return now_ms - worker.last_seen_ms > kStaleAfterMs;
-}
 
 void render_worker(json::Writer& w, const WorkerInfo& worker, int64_t now_ms) {
   w.begin_object().field("id", worker.id).field("worker_id", worker.id);
@@ -43,64 +40,27 @@ void render_worker(json::Writer& w, const WorkerInfo& worker, int64_t now_ms) {
 
 void list_workers(App& app, Call&& call) {
   PAWL_TRY_CALL(call, auto page, parse_page(call));
-  int64_t now_ms = app.clock().now_ms();
-  size_t running = 0;
-  size_t stale = 0;
-  std::vector<WorkerInfo> workers = app.workers().list(now_ms);
-  std::string body;
-  PAWL_TRY_CALL(call, auto window, PageWindow::open(page, body));
-  json::Writer w(body);
-  w.begin_object().key("items").begin_array();
-  for (const WorkerInfo& worker : workers) {
-    if (is_stale(worker, now_ms)) {
-      ++stale;
-    } else if (worker.effective() == "running") {
-      ++running;
-    }
-    if (window.takes(worker.id)) render_worker(w, worker, now_ms);
-  }
-  w.end_array().key("summary").begin_object();
-  w.field_int("total", workers.size());
-  w.field_int("running", running);
-  w.field_int("quiet", workers.size() - running - stale);
-  w.field_int("stale", stale).end_object();
-  write_pagination(w, page, window.end());
-  w.end_object();
-  call.answer(json_response(Surface::Ojs, 200, std::move(body)));
+  const int64_t now_ms = app.clock().now_ms();
+  PAWL_TRY_CALL(call, auto answer, workers_page(page, app.workers().list(now_ms), now_ms));
+  call.answer(std::move(answer));
 }
-
-Error no_such_worker() { return {ErrorCode::NotFound, "no such worker has been seen"}; }
 
 void answer_worker(App& app, Call&& call) {
   WorkerInfo worker;
   if (!app.workers().find(call.params[0], worker)) return call.fail(no_such_worker());
-  std::string body;
-  json::Writer w(body);
-  render_worker(w, worker, app.clock().now_ms());
-  call.answer(json_response(Surface::Ojs, 200, std::move(body)));
+  call.answer(worker_response(worker, app.clock().now_ms()));
 }
 
 // The worker gets the directive in the answer to its next heartbeat, and no jobs meanwhile.
-void tell(App& app, Call&& call, std::string_view directive) {
+void tell_worker(App& app, Call&& call) {
+  const std::string_view directive = directive_of_path(call.route->pattern).value_or("");
   if (!app.workers().tell(call.params[0], directive)) return call.fail(no_such_worker());
   answer_worker(app, std::move(call));
 }
 
-void quiet(App& app, Call&& call) { tell(app, std::move(call), "quiet"); }
-void terminate(App& app, Call&& call) { tell(app, std::move(call), "terminate"); }
-void resume_worker(App& app, Call&& call) { tell(app, std::move(call), ""); }
-
-void directive(App& app, Call&& call) {
-  PAWL_TRY_CALL(call, auto doc, parse_body(call));
-  Fields fields(doc.root());
-  std::string asked = fields.required_text("directive");
-  if (fields.ok() && asked != "quiet" && asked != "resume" && asked != "terminate")
-    fields.complain("directive", "must be quiet, resume or terminate");
-  if (!fields.ok()) return call.fail(fields.error(ErrorCode::InvalidRequest));
-  size_t told = app.workers().tell_all(asked == "resume" ? "" : asked);
-  json::ObjectWriter w;
-  w.field("directive", asked).field_int("workers", told);
-  call.answer(json_response(Surface::Ojs, 200, w.close()));
+void tell_all_workers(App& app, Call&& call) {
+  PAWL_TRY_CALL(call, auto asked, read_directive(call));
+  call.answer(directive_response(asked, app.workers().tell_all(told_by(asked))));
 }
 
 // Deregisters a worker that has gone: its jobs become available at once. A live worker keeps its
@@ -114,7 +74,7 @@ struct Deregistration {
 
   Result<bool> slice(Frame& frame) {
     std::vector<JobId> held;
-    from = frame.state().each_job(from, false, kJobsScannedPerSlice, [&](const Job& job) {
+    from = frame.state().each_job_here(from, false, kJobsScannedPerSlice, [&](const Job& job) {
       if (job.state == JobState::Active && job.worker == worker) held.push_back(job.id);
       return true;
     });
@@ -127,38 +87,31 @@ struct Deregistration {
   }
 };
 
+// The front knows what all nodes have seen of the worker, and forgets it there.
 void deregister(App& app, Call&& call) {
-  WorkerInfo worker;
-  if (!app.workers().find(call.params[0], worker)) return call.fail(no_such_worker());
   auto work = std::make_shared<Deregistration>();
-  work->worker = worker.id;
+  work->worker = call.params[0];
   work->started_ms = app.clock().now_ms();
-  work->gone = is_stale(worker, work->started_ms);
+  WorkerInfo worker;
+  if (is_part(app, call)) {
+    work->gone = call.request.header(kPartHeader) == kPartActAll;
+  } else if (app.workers().find(call.params[0], worker)) {
+    work->gone = is_stale(worker, work->started_ms);
+  } else {
+    return call.fail(no_such_worker());
+  }
   sweep(
       app, std::move(call), [work](Frame& frame) { return work->slice(frame); },
       [&app, work] {
         app.workers().forget(work->worker);
-        json::ObjectWriter w;
-        w.field_bool("deregistered", true)
-            .field("id", work->worker)
-            .field("worker_id", work->worker)
-            .field_int("jobs_requeued", work->requeued);
-        return json_response(Surface::Ojs, 200, w.close());
+        return deregistered_response(work->worker, work->requeued);
       });
 }
 
 void worker_health(App& app, Call&& call) {
   WorkerInfo worker;
   if (!app.workers().find(call.params[0], worker)) return call.fail(no_such_worker());
-  int64_t now_ms = app.clock().now_ms();
-  bool good = worker.effective() == "running" && !is_stale(worker, now_ms);
-  json::ObjectWriter w;
-  w.field("status", good ? "healthy" : "degraded");
-  w.field("worker_id", worker.id).field("state", worker.state);
-  w.field_int("active_jobs", worker.active);
-  w.field_bool("stale", is_stale(worker, now_ms));
-  w.field_time("last_heartbeat_at", worker.last_seen_ms);
-  call.answer(json_response(Surface::Ojs, 200, w.close()));
+  call.answer(worker_health_response(worker, app.clock().now_ms()));
 }
 
 // The states that a worker may report. All words for "working" mean running.
@@ -220,7 +173,81 @@ void beat(App& app, Call&& call) {
   });
 }
 
+constexpr std::pair<std::string_view, std::string_view> kDirectivePaths[] = {
+    {"/ojs/v1/admin/workers/{id}/quiet", "quiet"},
+    {"/ojs/v1/admin/workers/{id}/terminate", "terminate"},
+    {"/ojs/v1/admin/workers/{id}/resume", ""}};
+
 }  // namespace
+
+Reply workers_page(const Page& page, const std::vector<WorkerInfo>& workers, int64_t now_ms) {
+  std::string body;
+  PAWL_TRY(PageWindow window, PageWindow::open(page, body));
+  json::Writer w(body);
+  w.begin_object().key("items").begin_array();
+  for (const WorkerInfo& worker : workers)
+    if (window.takes(worker.id)) render_worker(w, worker, now_ms);
+  const WorkerCounts counts = count_workers(workers, now_ms);
+  w.end_array().key("summary").begin_object().field_int("total", counts.total);
+  w.field_int("running", counts.running).field_int("quiet", counts.quiet);
+  w.field_int("stale", counts.stale).end_object();
+  write_pagination(w, page, window.end());
+  w.end_object();
+  return json_response(Surface::Ojs, 200, std::move(body));
+}
+
+http::Response worker_response(const WorkerInfo& worker, int64_t now_ms) {
+  std::string body;
+  json::Writer w(body);
+  render_worker(w, worker, now_ms);
+  return json_response(Surface::Ojs, 200, std::move(body));
+}
+
+http::Response worker_health_response(const WorkerInfo& worker, int64_t now_ms) {
+  bool good = worker.effective() == "running" && !is_stale(worker, now_ms);
+  json::ObjectWriter w;
+  w.field("status", good ? "healthy" : "degraded");
+  w.field("worker_id", worker.id).field("state", worker.state);
+  w.field_int("active_jobs", worker.active);
+  w.field_bool("stale", is_stale(worker, now_ms));
+  w.field_time("last_heartbeat_at", worker.last_seen_ms);
+  return json_response(Surface::Ojs, 200, w.close());
+}
+
+Error no_such_worker() { return {ErrorCode::NotFound, "no such worker has been seen"}; }
+
+Result<std::string> read_directive(const Call& call) {
+  PAWL_TRY(json::Doc doc, parse_body(call));
+  Fields fields(doc.root());
+  std::string asked = fields.required_text("directive");
+  if (fields.ok() && asked != "quiet" && asked != "resume" && asked != "terminate")
+    fields.complain("directive", "must be quiet, resume or terminate");
+  if (!fields.ok()) return fields.error(ErrorCode::InvalidRequest);
+  return asked;
+}
+
+std::string_view told_by(std::string_view directive) {
+  return directive == "resume" ? std::string_view() : directive;
+}
+
+std::optional<std::string_view> directive_of_path(std::string_view pattern) {
+  for (const auto& [path, directive] : kDirectivePaths)
+    if (path == pattern) return directive;
+  return std::nullopt;
+}
+
+http::Response directive_response(std::string_view directive, size_t workers) {
+  json::ObjectWriter w;
+  w.field("directive", directive).field_int("workers", workers);
+  return json_response(Surface::Ojs, 200, w.close());
+}
+
+http::Response deregistered_response(const std::string& worker, uint64_t jobs_requeued) {
+  json::ObjectWriter w;
+  w.field_bool("deregistered", true).field("id", worker).field("worker_id", worker);
+  w.field_int("jobs_requeued", jobs_requeued);
+  return json_response(Surface::Ojs, 200, w.close());
+}
 
 void add_worker_state_routes(Router& router) {
   router.add({"POST", "/ojs/v1/workers/beat", Permission::Worker, Routing::Here, beat});
@@ -232,13 +259,9 @@ void add_worker_state_routes(Router& router) {
   router.add({"DELETE", "/ojs/v1/admin/workers/{id}", Permission::Operate, Routing::Broadcast,
               deregister});
   router.add({"POST", "/ojs/v1/admin/workers/directive", Permission::Operate, Routing::Broadcast,
-              directive});
-  router.add(
-      {"POST", "/ojs/v1/admin/workers/{id}/quiet", Permission::Operate, Routing::Broadcast, quiet});
-  router.add({"POST", "/ojs/v1/admin/workers/{id}/terminate", Permission::Operate,
-              Routing::Broadcast, terminate});
-  router.add({"POST", "/ojs/v1/admin/workers/{id}/resume", Permission::Operate, Routing::Broadcast,
-              resume_worker});
+              tell_all_workers});
+  for (const auto& [path, directive] : kDirectivePaths)
+    router.add({"POST", path, Permission::Operate, Routing::Broadcast, tell_worker});
 }
 
 }  // namespace pawl::api

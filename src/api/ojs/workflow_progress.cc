@@ -172,11 +172,11 @@ void get_workflow_progress(App& app, Call&& call) {
   std::string named = call.params[0];
   std::string tenant = call.tenant;
   app.decide_list(std::move(call), [named, tenant, page](Frame& frame) -> Reply {
-    const Run* run = frame.state().find_run(workflow_id(named));
+    const Run* run = frame.state().find_run(workflow_id(named, frame.state().partitions()));
     bool mine = run != nullptr && (tenant.empty() || run->tenant == tenant);
     if (mine && view_of(*run).is_workflow())
       return json_response(Surface::Ojs, 200, body_of(frame.state(), *run, page));
-    auto planned = find_planned(frame.state(), workflow_id(named));
+    auto planned = find_planned(frame.state(), workflow_id(named, frame.state().partitions()));
     if (planned && (tenant.empty() || planned->around->tenant == tenant))
       return json_response(Surface::Ojs, 200, planned_body(*planned, page));
     return Error{ErrorCode::NotFound, "Workflow " + named.substr(0, 128) + " not found"};

@@ -7,6 +7,7 @@
 #include "kernel/compositions/planned_runs.h"
 #include "kernel/compositions/run_flow.h"
 #include "kernel/frame.h"
+#include "kernel/messages/claims.h"
 #include "kernel/run.h"
 #include "kernel/run_commands.h"
 #include "kernel/state.h"
@@ -20,25 +21,35 @@ namespace {
 constexpr int64_t kListMost = 1000;
 constexpr size_t kWorkflowsScannedMax = 5000;
 
+Error id_is_taken(const NameAnswer& refused) {
+  return {ErrorCode::Duplicate,
+          "a workflow or job with the id " + refused.existing.text() + " exists already"};
+}
+
 void create_workflow(App& app, Call&& call) {
   PAWL_TRY_CALL(call, auto doc, parse_body(call));
-  EnvelopeRules rules{.now_ms = app.clock().now_ms(), .tenant = call.tenant};
+  EnvelopeRules rules{
+      .now_ms = app.clock().now_ms(), .tenant = call.tenant, .partitions = app.config().partitions};
   PAWL_TRY_CALL(call, auto plan, parse_workflow(doc.root(), rules));
   std::string tenant = call.tenant;
-  app.decide(std::move(call), [&app, tenant, plan = std::move(plan)](Frame& frame) -> Reply {
-    PAWL_TRY(RunId id, create_run(frame, plan, tenant));
-    const Run& run = *frame.state().find_run(id);
-    app.metrics().jobs_pushed.fetch_add(run.job_count, std::memory_order_relaxed);
-    http::Response response =
-        json_response(Surface::Ojs, 201, workflow_body(frame.state(), run, {}));
-    response.headers.emplace_back("Location",
-                                  "/ojs/v1/workflows/" + percent_encode(workflow_id_text(run)));
-    return response;
-  });
+  auto shared = std::make_shared<const PlanNode>(std::move(plan));
+  app.decide_claiming(
+      std::move(call), [shared](Frame& frame) { return claims_of_run(frame.state(), *shared); },
+      [&app, tenant, shared](Frame& frame, Waiting&, const NameAnswers* answers) -> Reply {
+        if (const NameAnswer* refused = first_refused(answers)) return id_is_taken(*refused);
+        PAWL_TRY(RunId id, create_run(frame, *shared, tenant));
+        const Run& run = *frame.state().find_run(id);
+        app.metrics().jobs_pushed.fetch_add(run.job_count, std::memory_order_relaxed);
+        http::Response response =
+            json_response(Surface::Ojs, 201, workflow_body(frame.state(), run, {}));
+        response.headers.emplace_back("Location",
+                                      "/ojs/v1/workflows/" + percent_encode(workflow_id_text(run)));
+        return response;
+      });
 }
 
 Result<const Run*> visible_run(const State& state, std::string_view text, std::string_view tenant) {
-  const Run* run = state.find_run(workflow_id(text));
+  const Run* run = state.find_run(workflow_id(text, state.partitions()));
   if (run == nullptr || (!tenant.empty() && run->tenant != tenant))
     return Error{ErrorCode::NotFound,
                  "Workflow " + std::string(text.substr(0, 128)) + " not found"};
@@ -48,7 +59,7 @@ Result<const Run*> visible_run(const State& state, std::string_view text, std::s
 // A nested workflow that has not started yet.
 std::optional<PlannedRun> visible_planned(const State& state, const std::string& text,
                                           const std::string& tenant) {
-  auto planned = find_planned(state, workflow_id(text));
+  auto planned = find_planned(state, workflow_id(text, state.partitions()));
   if (planned && !tenant.empty() && planned->around->tenant != tenant) return std::nullopt;
   return planned;
 }
@@ -146,6 +157,7 @@ void list_by_page(App& app, Call&& call, const ListFilter& filter) {
       return true;
     });
     w.end_array();
+    if (next.empty() && !go_on.is_nil()) next = go_on.text();
     PageEnd end{.total = total, .total_is_estimate = !go_on.is_nil(), .next_cursor = next};
     write_pagination(w, page, end);
     return json_response(Surface::Ojs, 200, w.close());

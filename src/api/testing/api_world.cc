@@ -6,10 +6,19 @@ namespace pawl::api {
 
 ApiWorld::ApiWorld(AppConfig config, std::shared_ptr<MemoryDisk> on, EffectSink* effects)
     : disk(std::move(on)) {
-  store = std::move(open_memory(disk)).value();
-  clock.now += static_cast<int64_t>(store->journal_last()) * 1000;  // time has passed meanwhile
   EngineConfig engine_config;
   engine_config.core.effects = effects;
+  start(std::move(config), engine_config);
+}
+
+ApiWorld::ApiWorld(AppConfig config, const EngineConfig& engine_config)
+    : disk(std::make_shared<MemoryDisk>()) {
+  start(std::move(config), engine_config);
+}
+
+void ApiWorld::start(AppConfig config, const EngineConfig& engine_config) {
+  store = std::move(open_memory(disk)).value();
+  clock.now += static_cast<int64_t>(store->journal_last()) * 1000;  // time has passed meanwhile
   engine = std::move(EngineLoop::start(*store, engine_config, clock, random)).value();
   config.version = "test";
   config.store_name = "memory";

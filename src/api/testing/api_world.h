@@ -19,6 +19,8 @@ class ApiWorld {
   explicit ApiWorld(AppConfig config = {},
                     std::shared_ptr<MemoryDisk> on = std::make_shared<MemoryDisk>(),
                     EffectSink* effects = nullptr);
+  // One partition of several.
+  ApiWorld(AppConfig config, const EngineConfig& engine_config);
   ~ApiWorld();
 
   // The whole answer: head and body.
@@ -30,6 +32,10 @@ class ApiWorld {
   // Time passes; timers that are due have fired when it returns.
   void advance(int64_t ms);
 
+ private:
+  void start(AppConfig config, const EngineConfig& engine_config);
+
+ public:
   std::shared_ptr<MemoryDisk> disk;
   TestClock clock;
   TestRandom random;

@@ -96,7 +96,8 @@ void create(App& app, Call&& call) {
   if (!wish->has_id) {
     SystemRandom random;
     const uint64_t entropy = random.next();
-    wish->made.id = Uuid::v7(app.clock().now_ms(), entropy, random.next(), 0);
+    wish->made.id =
+        Uuid::v7(app.clock().now_ms(), entropy, random.next(), app.engine().partition());
   }
   answer_from_world(app, request, wish->made.name,
                     [&app, request, wish = *wish](WorldSession& session) {
@@ -123,7 +124,9 @@ void list_worlds(App& app, Call&& call) {
                         const Doc* doc = state.find_doc(DocKind::World, key);
                         if (doc == nullptr || is_deleted_world(key) || !list.takes(key))
                           return true;
-                        if (auto head = head_of(state, *doc)) write_world(list.writer(), *head);
+                        auto head = head_of(state, *doc);
+                        if (!head) return list.leave_out(), true;
+                        write_world(list.writer(), *head);
                         return true;
                       });
                     });

@@ -46,6 +46,7 @@ void MutableState::apply(const RunCreated& event, Stamp stamp) {
   fresh->meta = event.meta;
   fresh->client_id = event.client_id;
   fresh->salt = event.salt;
+  fresh->children_at = event.children_at;
   fresh->named_steps = event.named_steps;
   fresh->parent = event.parent;
   fresh->total = event.total;

@@ -5,6 +5,7 @@
 #include "kernel/compositions/run_values.h"
 #include "kernel/jobs/job.h"
 #include "kernel/jobs/push_jobs.h"
+#include "kernel/messages/placing.h"
 #include "kernel/run_family.h"
 #include "kernel/scripts/step_names.h"
 
@@ -63,6 +64,7 @@ RunId Flow::create(const PlanNode& plan, const JobParent& parent, const std::str
               : parent.run.is_nil() ? RunId(frame_.fresh_id())
                                     : RunId(child_id(run(parent.run), index_of(parent.place)));
   if (!plan.id.is_nil()) event.salt = frame_.draw();
+  event.children_at = children_mark(state_, event.run);
   event.kind = plan.run_kind;
   event.name = plan.name;
   event.parent = parent;
@@ -213,9 +215,9 @@ void Flow::start_child(const Run& in, uint32_t index, const PlanNode& node) {
   NewJob job;
   PAWL_CHECK(codec::decode(node.job, job));
   job.parent = parent;
-  if (job.id.is_nil()) job.id = JobId(child_id(in, index));
+  if (job.id.is_nil()) job.id = JobId(id_at_home(state_, job, child_id(in, index)));
   ++started_;
-  auto placed = place_job(frame_, job);
+  auto placed = place_member(frame_, job);
   if (!placed.ok())
     push({in.id, index, ChildState::Failed, {}, job.type, 0, placed.error().message});
 }
@@ -391,7 +393,8 @@ std::optional<NewJob> Flow::announce(const Run& in, CallbackRole role) {
   PAWL_CHECK(codec::decode(node.job, job));
   uint32_t index = callback_index(role, in.generation);
   job.parent = {in.id, place_of_index(index)};
-  if (job.id.is_nil() || in.generation > 0) job.id = JobId(child_id(in, index));
+  if (job.id.is_nil() || in.generation > 0)
+    job.id = JobId(id_at_home(state_, job, child_id(in, index)));
   auto event = event_for<RunCallbackFired>(in);
   event.role = role;
   event.job = job.id;
@@ -400,7 +403,7 @@ std::optional<NewJob> Flow::announce(const Run& in, CallbackRole role) {
 }
 
 void Flow::place(const NewJob& callback) {
-  auto placed = place_job(frame_, callback);
+  auto placed = place_member(frame_, callback);
   if (!placed.ok())
     push({callback.parent.run,
           index_of(callback.parent.place),

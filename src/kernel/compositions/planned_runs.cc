@@ -12,11 +12,12 @@ namespace {
 using Visit = FunctionRef<void(const RunId&, const JobParent& place)>;
 
 // salt: of the run whose plan this is; nullopt if it will be drawn when that run starts.
-void visit_plan(const RunId& run, std::optional<uint64_t> salt, uint32_t index,
+// base: what ids of its children are made from.
+void visit_plan(const RunId& run, const RunId& base, std::optional<uint64_t> salt, uint32_t index,
                 const PlanNode& node, Visit visit) {
   if (node.kind != NodeKind::Run) return;
   if (node.id.is_nil() && !salt) return;
-  RunId id = !node.id.is_nil() ? node.id : RunId(child_id(run, *salt, index));
+  RunId id = !node.id.is_nil() ? node.id : RunId(child_id(base, *salt, index));
   visit(id, {run, place_of_index(index)});
   if (node.run_kind == RunKind::Map) return;  // its children are made when it starts
   std::optional<uint64_t> own_salt;
@@ -24,7 +25,7 @@ void visit_plan(const RunId& run, std::optional<uint64_t> salt, uint32_t index,
   for (uint32_t i = 0; i < node.children.size(); ++i) {
     PlanNode child;
     PAWL_CHECK(codec::decode(node.children[i], child));
-    visit_plan(id, own_salt, i, child, visit);
+    visit_plan(id, id, own_salt, i, child, visit);
   }
 }
 
@@ -41,7 +42,7 @@ void each_nested(const Run& run, const PlanNode& plan, Visit visit) {
   for (uint32_t i = 0; i < plan.children.size(); ++i) {
     PlanNode node;
     PAWL_CHECK(codec::decode(plan.children[i], node));
-    if (!starts_with_its_run(run, i, node)) visit_plan(run.id, run.salt, i, node, visit);
+    if (!starts_with_its_run(run, i, node)) visit_plan(run.id, child_base(run), run.salt, i, node, visit);
   }
 }
 
@@ -50,7 +51,7 @@ void each_never_started(const State& state, const Run& run, FunctionRef<void(con
   for (uint32_t i = 0; i < run.total; ++i) {
     PlanNode node;
     if (run.child(i) == ChildState::Completed || !state.held_plan(run, i, node)) continue;
-    visit_plan(run.id, run.salt, i, node, [&](const RunId& id, const JobParent&) { visit(id); });
+    visit_plan(run.id, child_base(run), run.salt, i, node, [&](const RunId& id, const JobParent&) { visit(id); });
   }
 }
 

@@ -6,6 +6,8 @@
 #include "kernel/compositions/run_values.h"
 #include "kernel/jobs/finish_job.h"
 #include "kernel/jobs/job.h"
+#include "kernel/messages/claims.h"
+#include "kernel/messages/placing.h"
 
 namespace pawl {
 
@@ -40,10 +42,12 @@ void Flow::stop_child(const Uuid& child, const std::string& reason) {
     finish(id, RunState::Cancelled, reason);
     stop(id, reason);
     fire(run(id), CallbackRole::OnCancel);
-  } else if (const Job* job = state_.find_job(JobId(child));
-             job != nullptr && !is_terminal(job->state) && job->state != JobState::Active) {
-    cancel_job(frame_, *job, reason);
+    return;
   }
+  const Job* job = state_.find_job(JobId(child));
+  if (job == nullptr || is_terminal(job->state)) return;
+  if (job->is_elsewhere()) return cancel_elsewhere(frame_, *job, reason, true);
+  if (job->state != JobState::Active) cancel_job(frame_, *job, reason);
 }
 
 void Flow::stop(const RunId& id, const std::string& reason) {
@@ -170,7 +174,8 @@ Status check_size(const PlanNode& plan) {
 }  // namespace
 
 Result<RunId> create_run(Frame& frame, const PlanNode& given, const std::string& tenant) {
-  if (!given.id.is_nil() && frame.state().find_run(given.id) != nullptr)
+  if (!given.id.is_nil() && (frame.state().find_run(given.id) != nullptr ||
+                             is_taken_elsewhere(frame.state(), given.id)))
     return Error{ErrorCode::Duplicate,
                  "a workflow with the id " +
                      (given.client_id.empty() ? given.id.text() : given.client_id) +
@@ -205,6 +210,8 @@ Status create_child_run(Frame& frame, const PlanNode& given, const JobParent& pa
 
 void job_ended(Frame& frame, const JobId& id) {
   const Job* job = frame.state().find_job(id);
+  if (job != nullptr) tell_unique_home(frame, *job);
+  if (job != nullptr && job->placed_by != 0) return tell_ended(frame, *job);
   if (job == nullptr || job->parent.run.is_nil()) return;
   Flow flow(frame);
   flow.push(end_of(*job));
@@ -224,6 +231,7 @@ void job_began(Frame& frame, const JobId& id) {
 }
 
 bool may_try_again(const State& state, const Job& job) {
+  if (job.placed_by != 0) return is_wanted(state, job);
   if (job.parent.run.is_nil()) return true;
   uint32_t index = index_of(job.parent.place);
   if (is_callback(index) && callback_role(index) == CallbackRole::OnCancel) return true;

@@ -11,6 +11,7 @@
 #include "kernel/jobs/job.h"
 #include "kernel/jobs/queue.h"
 #include "kernel/meter.h"
+#include "kernel/messages/placing.h"
 #include "kernel/run.h"
 #include "kernel/scripts/commands.h"
 #include "kernel/scripts/effect_request.h"
@@ -161,9 +162,11 @@ void count_starting(const State& state, const PlanNode& plan, std::map<std::stri
 
 }  // namespace
 
-Uuid child_of(const State&, const Run& run, uint32_t index) {
+Uuid child_of(const State& state, const Run& run, uint32_t index) {
   auto at = run.ids.find(index);
-  return at != run.ids.end() ? at->second : child_id(run, index);
+  if (at != run.ids.end()) return at->second;
+  const Uuid id = child_id(run, index);
+  return run.kind == RunKind::Script ? step_child_id(state, id) : id;
 }
 
 std::string shown_run_id(const State& state, const RunId& id) {
@@ -249,8 +252,8 @@ ParentResults parent_results(const State& state, const JobParent& parent) {
   return results;
 }
 
-void render_parent_results(json::Writer& w, const State& state, const Job& job) {
-  ParentResults parents = parent_results(state, job.parent);
+void render_parent_results(json::Writer& w, const State& state, const JobParent& place) {
+  ParentResults parents = parent_results(state, place);
   std::vector<std::string> texts;
   size_t left = state.script_defaults().output_bytes_max;
   size_t omitted = 0;
@@ -262,7 +265,7 @@ void render_parent_results(json::Writer& w, const State& state, const Job& job) 
     }
     left -= std::min(left, text.size());
   }
-  std::string workflow = shown_run_id(state, job.parent.run);
+  std::string workflow = shown_run_id(state, place.run);
   w.field("workflow_id", workflow).key("parent_results").begin_array();
   for (const std::string& text : texts) w.raw(text);
   w.end_array();
@@ -270,10 +273,10 @@ void render_parent_results(json::Writer& w, const State& state, const Job& job) 
   if (!parents.children.empty() && parents.run->kind == RunKind::Chain && parents.children[0] > 0)
     w.field_int("parent_results_offset", parents.children[0]);
   w.key("workflow").begin_object().field("id", workflow);
-  if (is_callback(index_of(job.parent.place))) {
-    w.field("callback", role_name(callback_role(index_of(job.parent.place))));
+  if (is_callback(index_of(place.place))) {
+    w.field("callback", role_name(callback_role(index_of(place.place))));
   } else {
-    w.field_int("index", index_of(job.parent.place));
+    w.field_int("index", index_of(place.place));
   }
   w.key("parent_results").begin_object();
   for (size_t i = 0; i < texts.size(); ++i)

@@ -45,7 +45,7 @@ Error part_of_another(const State& state, std::string_view what, const Run& run)
 // {"parent_results": […], "workflow_id": …, "workflow": {…}} as members of a leased job's envelope.
 constexpr uint32_t kParentResultsMax =
     1000;  // of a longer chain the latest; `parent_results_offset` tells where they begin
-void render_parent_results(json::Writer& w, const State& state, const Job& job);
+void render_parent_results(json::Writer& w, const State& state, const JobParent& place);
 
 Result<bool> guard_holds(const State& state, const Run& run, uint32_t index, const PlanNode& node,
                          Meter& meter);

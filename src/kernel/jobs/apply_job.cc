@@ -107,6 +107,7 @@ Limit* MutableState::limit_for(std::string_view key, Stamp stamp) {
 }
 
 Queue* MutableState::count_move(const JobEventHead& step, JobState to, Stamp stamp) {
+  if (step.elsewhere) return nullptr;  // counted there
   Queue* queue = queue_for(step.queue, stamp);
   if (queue != nullptr) {
     if (step.from != JobState::None) --queue->counts[static_cast<size_t>(step.from)];
@@ -135,6 +136,7 @@ void MutableState::wake(Queue& queue) {
 
 void MutableState::apply(const JobCreated& event, Stamp stamp) {
   if (Queue* queue = count_move(event, event.state, stamp)) queue->settings.deleted = false;
+  if (event.elsewhere) (void)queue_for(event.queue, stamp);  // jobs name one that is stored
   child_started(event.parent, event.job, stamp);
   // Only a fold can find a row that is newer than its event; a live event is new, so the disk is
   // not searched.
@@ -157,11 +159,13 @@ void MutableState::apply(const JobCreated& event, Stamp stamp) {
   fresh->limit = event.limit;
   fresh->spec = event.spec;
   fresh->parent = event.parent;
+  fresh->placed_by = event.placed_by;
+  fresh->home = event.home;
   Job& job = memory_->jobs.insert(std::move(fresh));
   changed(job, stamp);
   place(job);
   if (!job.unique_key.empty()) memory_->unique_in_memory.emplace(job.unique_key, &job);
-  if (job.state == JobState::Available) wake(*job.queue);
+  if (job.state == JobState::Available && !event.elsewhere) wake(*job.queue);
 }
 
 void MutableState::apply(const JobPromoted& event, Stamp stamp) {
@@ -284,7 +288,7 @@ void MutableState::apply(const JobRevived& event, Stamp stamp) {
   job->expired = false;
   job->dead_letter = false;
   place(*job);
-  wake(*job->queue);
+  if (!event.elsewhere) wake(*job->queue);
 }
 
 void MutableState::apply(const JobsForgotten& event, Stamp stamp) {
@@ -301,6 +305,7 @@ void MutableState::apply(const JobsForgotten& event, Stamp stamp) {
       break;
     }
   }
+  if (event.elsewhere) return;
   if (Queue* queue = queue_for(event.queue, stamp)) {
     queue->dead -= event.dead;
     queue->forgotten += event.jobs.size();

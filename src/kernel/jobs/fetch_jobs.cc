@@ -9,6 +9,8 @@
 #include "kernel/id_table.h"
 #include "kernel/jobs/job.h"
 #include "kernel/jobs/queue.h"
+#include "kernel/messages/claims.h"
+#include "kernel/messages/placing.h"
 #include "kernel/state.h"
 
 namespace pawl {
@@ -61,6 +63,8 @@ void lease(Frame& frame, const Job& job, const FetchJobs& command) {
   int64_t timeout_ms = job.spec_view().timeout_ms;
   event.deadline_ms = timeout_ms == 0 ? 0 : frame.now_ms() + timeout_ms;
   frame.emit(event);
+  if (job.attempt == 1) tell_unique_home(frame, job);
+  if (job.placed_by != 0) return tell_began(frame, job);
   if (!job.parent.run.is_nil()) job_began(frame, event.job);
 }
 

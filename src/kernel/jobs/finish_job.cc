@@ -6,6 +6,8 @@
 #include "kernel/jobs/fetch_jobs.h"
 #include "kernel/jobs/job.h"
 #include "kernel/jobs/queue.h"
+#include "kernel/messages/claims.h"
+#include "kernel/messages/placing.h"
 #include "kernel/run.h"
 #include "kernel/state.h"
 #include "plan/ojs/job_spec.h"
@@ -107,6 +109,7 @@ JobEventHead event_head(const Job& job) {
   step.from = job.state;
   step.attempt = job.attempt;
   step.limit = job.limit;
+  step.elsewhere = job.is_elsewhere();
   return step;
 }
 
@@ -149,6 +152,7 @@ bool extend_lease(Frame& frame, const LeaseClaim& claim, int64_t asked_ms, int64
 }
 
 void cancel_job(Frame& frame, const Job& job, std::string_view reason) {
+  if (job.is_elsewhere()) return cancel_elsewhere(frame, job, reason, false);
   auto event = event_for<JobCancelled>(job);
   event.reason = reason;
   event.was_held = job.state == JobState::Active;
@@ -198,6 +202,8 @@ void revive(Frame& frame, const Job& job) {
   event.was_dead_letter = job.dead_letter;
   event.attempt = 0;
   frame.emit(event);
+  if (event.elsewhere) return revive_elsewhere(frame, event.job);
+  tell_unique_home(frame, job);
 }
 
 Status delete_dead(Frame& frame, const JobId& id) {

@@ -6,6 +6,7 @@
 #include "kernel/frame.h"
 #include "kernel/jobs/job.h"
 #include "kernel/jobs/queue.h"
+#include "kernel/messages/placing.h"
 #include "kernel/run.h"
 #include "kernel/run_family.h"
 #include "kernel/settings/doc.h"
@@ -30,6 +31,7 @@ void forget_planned(Frame& frame, const RunId& id) {
 
 Forgotten forget_jobs(Frame& frame, const ForgetJobs& command) {
   std::map<std::string, JobsForgotten> by_queue;
+  JobsForgotten elsewhere;
   Forgotten result;
   JobId stopped_at;
   JobId go_on = frame.state().each_job(command.from, false, command.scan_max, [&](const Job& job) {
@@ -40,6 +42,11 @@ Forgotten forget_jobs(Frame& frame, const ForgetJobs& command) {
       return false;
     }
     ++result.jobs;
+    if (job.is_elsewhere()) {
+      elsewhere.elsewhere = true;
+      elsewhere.jobs.push_back(job.id);
+      return true;
+    }
     JobsForgotten& event = by_queue[job.queue->name];
     event.queue = job.queue->name;
     event.jobs.push_back(job.id);
@@ -48,6 +55,8 @@ Forgotten forget_jobs(Frame& frame, const ForgetJobs& command) {
   });
   result.go_on = stopped_at.is_nil() ? go_on : stopped_at;
   for (const auto& [queue, event] : by_queue) frame.emit(event);
+  if (!elsewhere.jobs.empty()) frame.emit(elsewhere);
+  for (const JobId& id : elsewhere.jobs) forget_step_job(frame, id);
   return result;
 }
 

@@ -46,6 +46,8 @@ struct JobRow {
     visit(23, "result", job.result);
     visit(24, "parent", job.parent);
     visit(25, "extras", self.extras);
+    visit(26, "placed_by", job.placed_by);
+    visit(27, "home", job.home);
   }
 };
 
@@ -68,6 +70,10 @@ RetryPolicy Job::retry_policy() const {
 JobPlaces Job::current_places() const {
   JobPlaces now;
   if (forgotten) return now;
+  if (is_elsewhere()) {
+    now.unique = !unique_key.empty();
+    return now;
+  }
   switch (state) {
     case JobState::Available:
       now.ready = true;

@@ -89,7 +89,13 @@ struct Job : Resident {
   std::string limit;
   std::string result;
   JobParent parent;
+  uint32_t placed_by = 0;  // the partition that waits for its end, plus one; 0 = this one
+  uint32_t home = 0;       // the partition where it is, plus one; 0 = here
   std::unique_ptr<JobExtras> extras;
+
+  // What is known here of a job of another partition: it has no place in a queue and no timer, and
+  // is not shown as a job.
+  bool is_elsewhere() const { return home != 0; }
 
   // Approximate memory beyond its own size.
   uint32_t weight_bytes() const { return static_cast<uint32_t>(spec.size() + result.size()); }

@@ -3,11 +3,16 @@
 #include <map>
 #include <set>
 
+#include "base/partition.h"
 #include "kernel/compositions/run_flow.h"
 #include "kernel/frame.h"
 #include "kernel/jobs/finish_job.h"
 #include "kernel/jobs/job.h"
+#include "kernel/jobs/job_copy.h"
 #include "kernel/jobs/queue.h"
+#include "kernel/messages/claims.h"
+#include "kernel/messages/copied_settings.h"
+#include "kernel/messages/placing.h"
 #include "kernel/run.h"
 #include "kernel/state.h"
 #include "plan/ojs/job_spec.h"
@@ -20,29 +25,21 @@ std::string at_index(size_t index, size_t count) {
   return count == 1 ? "" : "jobs[" + std::to_string(index) + "]: ";
 }
 
-const Job* find_conflict(const State& state, const UniquePolicy& unique, int64_t now_ms) {
-  const Job* conflict = nullptr;
-  state.each_unique(unique.key, [&](const Job& job) {
-    bool counts = (unique.states >> static_cast<int>(job.state) & 1) != 0;
-    bool recent = unique.period_ms == 0 || now_ms - job.created_ms < unique.period_ms;
-    if (counts && recent) conflict = &job;
-    return conflict == nullptr;
-  });
-  return conflict;
+uint32_t birth_state_bit(const NewJob& job, int64_t now_ms) {
+  return 1u << static_cast<int>(birth_state(job, now_ms));
 }
 
-uint32_t birth_state_bit(const NewJob& job, int64_t now_ms) {
-  JobState state = job.pending                 ? JobState::Pending
-                   : job.scheduled_ms > now_ms ? JobState::Scheduled
-                                               : JobState::Available;
-  return 1u << static_cast<int>(state);
+// What its home has answered; null if it was not asked, or has granted it.
+const NameAnswer* refusal_in(const NameAnswers* answers, NameKind kind, std::string_view name) {
+  const NameAnswer* answer = answers == nullptr ? nullptr : answers->find(kind, name);
+  return answer == nullptr || answer->granted ? nullptr : answer;
 }
 
 // Everything that can refuse the list, before anything is written.
 class Admission {
  public:
-  Admission(const State& state, int64_t now_ms, size_t count)
-      : state_(state), now_ms_(now_ms), count_(count) {}
+  Admission(const State& state, int64_t now_ms, size_t count, const NameAnswers* answers)
+      : state_(state), now_ms_(now_ms), count_(count), answers_(answers) {}
 
   Status admit(const NewJob& job, size_t index) {
     PAWL_TRY_DO(check_id(job, index));
@@ -54,23 +51,32 @@ class Admission {
  private:
   Status check_id(const NewJob& job, size_t index) {
     if (job.id.is_nil()) return ok_status();
-    if (!ids_.insert(job.id).second || state_.find_job(job.id) != nullptr)
+    if (!ids_.insert(job.id).second || is_known(job.id))
       return Error{ErrorCode::Duplicate, at_index(index, count_) + "a job with the id " +
                                              job.id.text() + " exists already"}
           .with("existing_job_id", job.id.text());
     return ok_status();
+  }
+  bool is_known(const JobId& id) const {
+    const Job* job = state_.find_job(id);
+    return (job != nullptr && !job->is_elsewhere()) || is_taken_elsewhere(state_, id) ||
+           refusal_in(answers_, NameKind::Id, id.bytes()) != nullptr;
   }
   Status check_unique(const NewJob& job, size_t index) {
     if (job.unique.key.empty()) return ok_status();
     bool conflict = (unique_births_[job.unique.key] & job.unique.states) != 0;
     unique_births_[job.unique.key] |= birth_state_bit(job, now_ms_);
     if (job.unique.on_conflict != OnConflict::Reject) return ok_status();
-    const Job* existing = find_conflict(state_, job.unique, now_ms_);
-    if (existing == nullptr && !conflict) return ok_status();
-    std::string who = existing != nullptr ? existing->id.text() : "earlier in this request";
+    const Job* existing = unique_conflict(state_, job.unique, now_ms_);
+    const NameAnswer* told = refusal_in(answers_, NameKind::UniqueKey, job.unique.key);
+    if (existing == nullptr && told == nullptr && !conflict) return ok_status();
+    const Uuid id = existing != nullptr ? Uuid(existing->id)
+                    : told != nullptr   ? told->existing
+                                        : Uuid();
+    std::string who = id.is_nil() ? "earlier in this request" : id.text();
     Error refusal{ErrorCode::Duplicate,
                   at_index(index, count_) + "a job with the same unique key exists: " + who};
-    if (existing != nullptr) refusal.details.emplace_back("existing_job_id", existing->id.text());
+    if (!id.is_nil()) refusal.details.emplace_back("existing_job_id", id.text());
     return refusal;
   }
   Status check_room(const NewJob& job, size_t index) {
@@ -95,6 +101,7 @@ class Admission {
   const State& state_;
   int64_t now_ms_;
   size_t count_;
+  const NameAnswers* answers_;
   std::set<JobId> ids_;
   std::map<std::string, uint32_t> unique_births_;
   std::set<std::string> new_queues_;
@@ -111,6 +118,7 @@ void configure_limits(Frame& frame, const NewJob& job) {
     event.paused_before = event.settings.paused;
     event.settings.rate_per_second = job.queue_rate;
     frame.emit(event);
+    share_queue_rate(frame, event);
   }
   if (job.limit.empty()) return;
   const Limit* limit = frame.state().find_limit(job.limit);
@@ -135,46 +143,106 @@ void create(Frame& frame, const NewJob& job, const JobId& id, int64_t scheduled_
   event.unique_key = job.unique.key;
   event.spec = job.spec;
   event.parent = job.parent;
+  event.placed_by = job.placed_by;
   frame.emit(event);
+}
+
+void cancel_replaced(Frame& frame, const Job& existing) {
+  constexpr const char* kReason = "replaced by a newer unique job";
+  if (existing.is_elsewhere()) cancel_elsewhere(frame, existing, kReason, false);
+  JobCancelled event;
+  static_cast<JobEventHead&>(event) = event_head(existing);
+  event.reason = kReason;
+  event.was_held = existing.state == JobState::Active;
+  frame.emit(event);
+}
+
+Pushed place_pushed(Frame& frame, const NewJob& job, int64_t scheduled_ms, uint16_t home) {
+  const JobId id = job.id.is_nil() ? JobId(at_partition(frame.fresh_id(), home)) : job.id;
+  const State& state = frame.state();
+  if (home == state.partition()) {
+    if (!job.id.is_nil()) forget_noted(frame, id);
+    create(frame, job, id, scheduled_ms);
+    return {id, true, nullptr};
+  }
+  NewJob there = job;
+  there.id = id;
+  there.scheduled_ms = scheduled_ms;
+  // Else its home was asked.
+  if (!job.unique.key.empty() &&
+      home_of(NameKind::UniqueKey, "", job.unique.key, state.partitions()) == state.partition())
+    note_elsewhere(frame, there, home, job.unique.key, job.spec);
+  hand_over(frame, there, home);
+  return {id, true, copy_of(there, frame.now_ms())};
 }
 
 // Pushes an admitted job. Unique policies other than reject are applied here. The caller notifies
 // the runs of replaced jobs once all jobs exist: a run's reaction may need the same place, key or
 // id as one of them.
-Pushed push(Frame& frame, const NewJob& job, std::vector<JobId>& replaced) {
+Pushed push(Frame& frame, const NewJob& job, std::vector<JobId>& replaced, uint16_t home,
+            const NameAnswers* answers) {
   int64_t scheduled_ms = job.scheduled_ms;
   if (!job.unique.key.empty() && job.unique.on_conflict != OnConflict::Reject) {
-    if (const Job* existing = find_conflict(frame.state(), job.unique, frame.now_ms())) {
-      if (job.unique.on_conflict == OnConflict::Ignore) return {existing->id, false};
+    const NameAnswer* told =
+        answers == nullptr ? nullptr : answers->find(NameKind::UniqueKey, job.unique.key);
+    if (told != nullptr && !told->granted)
+      return {JobId(told->existing), false, copy_of_row(told->row)};
+    if (told != nullptr && told->scheduled_ms != 0) scheduled_ms = told->scheduled_ms;
+    if (const Job* existing = unique_conflict(frame.state(), job.unique, frame.now_ms())) {
+      if (job.unique.on_conflict == OnConflict::Ignore) return {existing->id, false, nullptr};
       if (job.unique.on_conflict == OnConflict::ReplaceExceptSchedule &&
           existing->state == JobState::Scheduled)
         scheduled_ms = existing->scheduled_ms;
       if (!is_terminal(existing->state)) {
         replaced.push_back(existing->id);
-        JobCancelled event;
-        static_cast<JobEventHead&>(event) = event_head(*existing);
-        event.reason = "replaced by a newer unique job";
-        event.was_held = existing->state == JobState::Active;
-        frame.emit(event);
+        cancel_replaced(frame, *existing);
       }
     }
   }
-  JobId id = job.id.is_nil() ? JobId(frame.fresh_id()) : job.id;
-  create(frame, job, id, scheduled_ms);
-  return {id, true};
+  return place_pushed(frame, job, scheduled_ms, home);
 }
 
 }  // namespace
 
-Result<std::vector<Pushed>> push_jobs(Frame& frame, const std::vector<NewJob>& jobs) {
-  Admission admission(frame.state(), frame.now_ms(), jobs.size());
+const Job* unique_conflict(const State& state, const UniquePolicy& unique, int64_t now_ms) {
+  const Job* conflict = nullptr;
+  state.each_unique(unique.key, [&](const Job& job) {
+    bool counts = (unique.states >> static_cast<int>(job.state) & 1) != 0;
+    bool recent = unique.period_ms == 0 || now_ms - job.created_ms < unique.period_ms;
+    if (counts && recent) conflict = &job;
+    return conflict == nullptr;
+  });
+  return conflict;
+}
+
+void replace_job(Frame& frame, const JobId& id) {
+  const Job* job = frame.state().find_job(id);
+  if (is_terminal(job->state)) return;
+  cancel_replaced(frame, *job);
+  job_ended(frame, id);
+}
+
+const Job& pushed_job(const State& state, const Pushed& pushed) {
+  return pushed.elsewhere ? pushed.elsewhere->job : *state.find_job(pushed.id);
+}
+
+Result<std::vector<Pushed>> push_jobs(Frame& frame, const std::vector<NewJob>& jobs,
+                                      const NameAnswers* answers) {
+  Admission admission(frame.state(), frame.now_ms(), jobs.size(), answers);
   for (size_t i = 0; i < jobs.size(); ++i) PAWL_TRY_DO(admission.admit(jobs[i], i));
   std::vector<Pushed> pushed;
   pushed.reserve(jobs.size());
   std::vector<JobId> replaced;
-  for (const NewJob& job : jobs) pushed.push_back(push(frame, job, replaced));
+  for (const NewJob& job : jobs)
+    pushed.push_back(push(frame, job, replaced, home_of_job(frame.state(), job), answers));
   for (const JobId& id : replaced) job_ended(frame, id);
   return pushed;
+}
+
+Result<JobId> place_member(Frame& frame, const NewJob& job) {
+  const uint16_t home = home_of_member(frame.state(), job);
+  return home == frame.state().partition() ? place_job(frame, job)
+                                           : place_elsewhere(frame, job, home);
 }
 
 Result<JobId> place_job(Frame& frame, const NewJob& job) {
@@ -183,13 +251,13 @@ Result<JobId> place_job(Frame& frame, const NewJob& job) {
   bool picky =
       job.unique.on_conflict == OnConflict::Reject || job.unique.on_conflict == OnConflict::Ignore;
   if (!job.unique.key.empty() && picky) {
-    const Job* existing = find_conflict(frame.state(), job.unique, frame.now_ms());
+    const Job* existing = unique_conflict(frame.state(), job.unique, frame.now_ms());
     if (existing != nullptr)
       return Error{ErrorCode::Duplicate,
                    "a job with the same unique key exists: " + existing->id.text()};
   }
   std::vector<JobId> replaced;
-  JobId id = push(frame, job, replaced).id;
+  JobId id = push(frame, job, replaced, frame.state().partition(), nullptr).id;
   for (const JobId& each : replaced) job_ended(frame, each);
   return id;
 }

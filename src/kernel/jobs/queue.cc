@@ -31,6 +31,24 @@ Queue::Queue(std::string queue_name, size_t window_max)
       ready(std::make_unique<SpillIndex<ReadyKey>>(window_max)) {}
 Queue::~Queue() = default;
 
+std::string_view queue_place_name(QueuePlace place) {
+  switch (place) {
+    case QueuePlace::Auto:
+      return "auto";
+    case QueuePlace::Pinned:
+      return "pinned";
+    case QueuePlace::Spread:
+      return "spread";
+  }
+  return "auto";
+}
+
+std::optional<QueuePlace> parse_queue_place(std::string_view name) {
+  for (QueuePlace place : {QueuePlace::Auto, QueuePlace::Pinned, QueuePlace::Spread})
+    if (name == queue_place_name(place)) return place;
+  return std::nullopt;
+}
+
 std::string encode_queue(const Queue& queue) {
   QueueRow<const Queue> row{&queue, {queue.counts.begin(), queue.counts.end()}};
   return codec::encoded(row);

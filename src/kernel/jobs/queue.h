@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -59,6 +60,14 @@ struct Queue : Resident {
            count(JobState::Pending);
   }
 };
+
+// Whether the jobs of a queue with these settings live at its home, if there are several partitions.
+constexpr bool is_pinned(const QueueSettings& settings) {
+  return settings.partition == QueuePlace::Pinned ||
+         (settings.partition == QueuePlace::Auto && settings.rate_per_second != 0);
+}
+std::string_view queue_place_name(QueuePlace place);  // "auto", "pinned", "spread"
+std::optional<QueuePlace> parse_queue_place(std::string_view name);
 
 std::string encode_queue(const Queue& queue);
 bool decode_queue(std::string_view bytes, Queue& queue);

@@ -136,6 +136,7 @@ void MutableState::apply(const ScriptCreated& event, Stamp stamp) {
   fresh->tenant = event.tenant;
   fresh->meta = event.meta;
   fresh->client_id = event.client_id;
+  fresh->children_at = event.children_at;
   fresh->parent = event.parent;
   fresh->created_ms = stamp.time_ms;
   fresh->timeout_ms = event.timeout_ms;

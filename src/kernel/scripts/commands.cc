@@ -3,6 +3,7 @@
 #include "base/hash.h"
 #include "expr/schema/json_schema.h"
 #include "kernel/compositions/run_flow.h"
+#include "kernel/messages/claims.h"
 #include "kernel/run.h"
 #include "kernel/scripts/admission.h"
 #include "kernel/scripts/breakers.h"
@@ -95,13 +96,15 @@ const Doc* find_definition(const State& state, std::string_view name, std::strin
 
 Result<RunId> start_script(Frame& frame, const StartScript& command) {
   const State& state = frame.state();
-  if (!command.id.is_nil() && state.find_run(command.id) != nullptr)
+  if (!command.id.is_nil() &&
+      (state.find_run(command.id) != nullptr || is_taken_elsewhere(state, command.id)))
     return Error{ErrorCode::Duplicate,
                  "a run with the id " +
                      (command.client_id.empty() ? command.id.text() : command.client_id) +
                      " exists already"};
   ScriptCreated event;
   event.run = command.id.is_nil() ? RunId(frame.fresh_id()) : command.id;
+  event.children_at = children_mark(state, event.run);
   event.definition = command.definition;
   std::string canonical = command.source;
   std::string schema;

@@ -1,6 +1,7 @@
 // What steps ask for. Parameters of actions are filled in after the frame that asks and are never
 // journaled, so a secret stands in no history; those of jobs and compositions, which hold none, in
 // the frame that makes them.
+#include "kernel/messages/placing.h"
 #include "kernel/run.h"
 #include "kernel/scripts/commands.h"
 #include "kernel/scripts/effect_request.h"
@@ -80,7 +81,7 @@ bool has_child(const State& state, const AskingStep& asking, uint32_t effect) {
   if (scripts::kind_of(step).effect_kind() == EffectKind::Action &&
       !plan::is_done_by_run(step.action_kind))
     return false;
-  const Uuid child = child_id(*asking.run, effect);
+  const Uuid child = step_child_id(state, child_id(*asking.run, effect));
   return state.find_job(JobId(child)) != nullptr || state.find_run(RunId(child)) != nullptr;
 }
 

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "kernel/jobs/push_jobs.h"
+#include "kernel/messages/placing.h"
 #include "kernel/run.h"
 #include "kernel/scripts/effect_request.h"
 #include "kernel/scripts/outside_step.h"
@@ -60,8 +61,10 @@ class JobKind final : public OutsideKind {
     run.frame.meter().charge_copied(envelope.text().size());
     PAWL_TRY(NewJob job, parse_job(envelope.root(), child_rules(run)));
     job.parent = {run.id, place_of_effect(request.effect)};
-    job.id = JobId(child_id(run.entity(), request.effect));
-    PAWL_TRY_DO(place_job(run.frame, job));
+    const Uuid id = child_id(run.entity(), request.effect);
+    job.id = JobId(id_at_home(run.state, job, id));
+    PAWL_TRY_DO(place_member(run.frame, job));
+    note_step_job(run.frame, id, job.id);
     return ok_status();
   }
 };

@@ -4,6 +4,7 @@
 
 #include "kernel/jobs/finish_job.h"
 #include "kernel/jobs/job.h"
+#include "kernel/messages/placing.h"
 #include "kernel/run.h"
 #include "kernel/run_commands.h"
 #include "kernel/scripts/checks.h"
@@ -83,7 +84,7 @@ void OutsideKind::cancel(RunContext& run, const At& at, const std::string& reaso
 void stop_effect(RunContext& run, uint32_t effect) {
   if (effect == 0) return;
   run.frame.note_cancelled_effect(run.entity(), effect);
-  Uuid child = child_id(run.entity(), effect);
+  Uuid child = step_child_id(run.state, child_id(run.entity(), effect));
   if (const Run* nested = run.state.find_run(RunId(child))) {
     if (is_terminal(nested->state)) return;
     (void)cancel_run(run.frame, nested->id, "the run around it no longer needs it");

@@ -39,6 +39,7 @@ void MutableState::apply(const DocPut& event, Stamp stamp) {
   doc->deleted = false;
   if (event.kind == DocKind::Definition) memory_->definition_heads.erase(event.key);
   if (event.kind == DocKind::RunGate) gate_changed(*doc);
+  if (event.kind == DocKind::Outbox && !folding_) memory_->new_messages = true;
 }
 
 void MutableState::apply(const DocDeleted& event, Stamp stamp) {

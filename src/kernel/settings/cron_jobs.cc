@@ -8,6 +8,7 @@
 #include "kernel/jobs/finish_job.h"
 #include "kernel/jobs/job.h"
 #include "kernel/jobs/push_jobs.h"
+#include "kernel/messages/placing.h"
 #include "kernel/run.h"
 #include "kernel/scripts/commands.h"
 #include "kernel/settings/doc.h"
@@ -88,12 +89,20 @@ const Job* unfinished_job(const State& state, const Cron& cron) {
   return last != nullptr && !is_terminal(last->state) ? last : nullptr;
 }
 
+// At its home if that is another partition, as a member of a run: overlap looks at its end.
+Result<JobId> fire(Frame& frame, const NewJob& job) {
+  const State& state = frame.state();
+  if (const uint16_t home = home_of_member(state, job); home != state.partition())
+    return place_elsewhere(frame, job, home);
+  PAWL_TRY(std::vector<Pushed> pushed, push_jobs(frame, {job}));
+  return pushed[0].id;
+}
+
 Result<CronStarted> start(Frame& frame, const CronSpec& spec, int64_t due_ms, Next next,
                           bool waited) {
   CronStarted begun;
   if (spec.definition.empty()) {
-    PAWL_TRY(std::vector<Pushed> pushed, push_jobs(frame, {job_of(spec)}));
-    begun.job = pushed[0].id;
+    PAWL_TRY(begun.job, fire(frame, job_of(spec)));
   } else {
     PAWL_TRY(begun.run, start_script(frame, run_of(spec, due_ms)));
   }

@@ -145,7 +145,7 @@ Value RunWorld::rendered(const std::string& job_name) const {
   std::string text;
   json::Writer w(text);
   w.begin_object();
-  render_parent_results(w, state(), job(job_name));
+  render_parent_results(w, state(), job(job_name).parent);
   w.end_object();
   return Value::parse(names.rename(text)).value();
 }

@@ -1,5 +1,6 @@
 #include "kernel/testing/script_world.h"
 
+#include "kernel/messages/placing.h"
 #include "kernel/mutable_state.h"
 #include "kernel/run.h"
 #include "kernel/run_commands.h"
@@ -330,7 +331,7 @@ ScriptWorld::Told ScriptWorld::unanswered() const {
   state().each_run(RunId(), false, SIZE_MAX, [&](const Run& run) {
     if (run.script)
       for (const OpenEffect& effect : run.script->effects)
-        if (const Uuid child = child_id(run, effect.effect);
+        if (const Uuid child = step_child_id(state(), child_id(run, effect.effect));
             state().find_job(JobId(child)) == nullptr && state().find_run(RunId(child)) == nullptr)
           open[{run.id, effect.effect}] = "asked";
     return true;

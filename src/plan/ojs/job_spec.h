@@ -84,6 +84,10 @@ struct BasicJobSpec {
   Text tenant;
   Text retry_text;   // JSON object text: the policy in the words of the specification, if given
   Text unique_text;  // likewise
+  // Of a job whose run is in another partition, as text "name":value,…: what its worker is told of
+  // the run and its results so far. And the id that clients chose for the run, if they did.
+  Text around;
+  Text around_id;
 
   static void fields(auto& self, auto&& visit) {
     visit(1, "type", self.type);
@@ -100,6 +104,8 @@ struct BasicJobSpec {
     visit(12, "tenant", self.tenant);
     visit(13, "retry_text", self.retry_text);
     visit(14, "unique_text", self.unique_text);
+    visit(15, "around", self.around);
+    visit(16, "around_id", self.around_id);
   }
 };
 using JobSpec = BasicJobSpec<std::string>;
@@ -121,6 +127,7 @@ struct NewJob {
   LimitSettings limit_settings;
   uint32_t queue_rate = 0;  // sets its queue's leases per second, 0 = leaves them
   JobParent parent;
+  uint32_t placed_by = 0;  // as in JobCreated
 
   static void fields(auto& self, auto&& visit) {
     visit(1, "id", self.id);
@@ -137,6 +144,7 @@ struct NewJob {
     visit(12, "limit_settings", self.limit_settings);
     visit(13, "queue_rate", self.queue_rate);
     visit(14, "parent", self.parent);
+    visit(15, "placed_by", self.placed_by);
   }
 };
 

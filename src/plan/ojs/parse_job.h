@@ -21,6 +21,7 @@ struct EnvelopeRules {
   // Default options, used where the envelope has none; the first object with a value counts.
   std::vector<json::View> defaults = {};
   bool id_is_name = false;  // `id` is the step's name in a workflow, not the job's id
+  uint16_t partitions = 1;   // of the server, on which the ids of named workflows depend
   // The default of on_exhaustion.
   OnExhaustion unsaid = OnExhaustion::DeadLetter;
 };

@@ -120,7 +120,7 @@ class WorkflowParser {
   void read_id(PlanNode& plan, json::View body, const std::string& path) {
     std::string id = text(body, "id", path, kClientIdBytesMax);
     if (id.empty()) return;
-    plan.id = workflow_id(id);
+    plan.id = workflow_id(id, rules_.partitions);
     if (id != plan.id.text()) plan.client_id = id;
   }
 
@@ -469,10 +469,12 @@ Result<PlanNode> parse_workflow(json::View body, const EnvelopeRules& rules) {
   return WorkflowParser(rules).run(body);
 }
 
-RunId workflow_id(std::string_view text) {
+RunId workflow_id(std::string_view text, uint16_t partitions) {
   std::string_view bare = text.substr(0, 3) == "wf_" ? text.substr(3) : text;
   if (auto id = RunId::parse(bare)) return *id;
-  return RunId(Uuid::v7(0, hash64(text, 1), hash64(text, 2), 0));
+  // Servers of one partition have always made these ids with zeros at the end.
+  const uint64_t home = partitions == 1 ? 0 : hash64(text, 3);
+  return RunId(Uuid::v7(0, hash64(text, 1), hash64(text, 2), static_cast<uint16_t>(home)));
 }
 
 }  // namespace pawl

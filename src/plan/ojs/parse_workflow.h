@@ -16,6 +16,6 @@ namespace pawl {
 Result<PlanNode> parse_workflow(json::View body, const EnvelopeRules& rules);
 
 // "wf_<uuid>" and "<uuid>" name the same workflow; any other text is a client's own id.
-RunId workflow_id(std::string_view text);
+RunId workflow_id(std::string_view text, uint16_t partitions);
 
 }  // namespace pawl
