@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "api/app.h"
+#include "api/node_pages.h"
 #include "api/response.h"
 #include "api/routes.h"
 #include "base/json_writer.h"
@@ -18,8 +19,8 @@ using cluster::NodeView;
 using cluster::PartitionState;
 using cluster::PartitionView;
 
-ClusterView alone(App& app) {
-  const AppConfig& config = app.config();
+ClusterView alone(const NodeParts& node) {
+  const AppConfig& config = node.server.config();
   ClusterView view;
   view.cluster_id = config.server_id;
   view.format = journal::kRecordVersion;
@@ -27,13 +28,16 @@ ClusterView alone(App& app) {
                          .incarnation = config.server_id,
                          .url = config.url,
                          .version = config.version,
-                         .started_ms = app.started_ms(),
-                         .last_seen_ms = app.clock().now_ms()},
-                        app.draining() ? NodeState::Draining : NodeState::Live});
-  view.partitions.push_back(
-      {{.id = 0, .epoch = 1, .node = config.node_name, .incarnation = config.server_id},
-       PartitionState::Serving,
-       app.store().journal_last()});
+                         .started_ms = node.server.started_ms(),
+                         .last_seen_ms = node.server.clock().now_ms()},
+                        node.draining() ? NodeState::Draining : NodeState::Live});
+  for (App* app : node.apps)
+    view.partitions.push_back({{.id = app->engine().partition(),
+                                .epoch = 1,
+                                .node = config.node_name,
+                                .incarnation = config.server_id},
+                               PartitionState::Serving,
+                               app->store().journal_last()});
   return view;
 }
 
@@ -86,20 +90,6 @@ void render_partition(json::Writer& w, const PartitionView& partition) {
       .end_object();
 }
 
-void show_cluster(App& app, Call&& call) {
-  const ClusterView view = shown_cluster(app);
-  json::ObjectWriter w;
-  w.field("cluster_id", view.cluster_id).field_int("format", view.format);
-  w.key("nodes").begin_array();
-  for (const NodeView& node : view.nodes) render_node(w, view, node);
-  w.end_array().key("partitions").begin_array();
-  for (const PartitionView& partition : view.partitions) render_partition(w, partition);
-  w.end_array().key("warnings").begin_array();
-  for (const std::string& warning : view.warnings) w.string(warning);
-  w.end_array();
-  call.answer(json_response(Surface::V1, 200, w.close()));
-}
-
 // A server alone has nobody to hand over to: it stays as it is.
 Result<bool> mark_node(App& app, const std::string& node, bool draining) {
   if (app.cluster().set_draining) return app.cluster().set_draining(node, draining);
@@ -125,12 +115,27 @@ void undrain_node(App& app, Call&& call) { set_draining(app, std::move(call), fa
 
 }  // namespace
 
-ClusterView shown_cluster(App& app) {
-  return app.cluster().view ? app.cluster().view() : alone(app);
+ClusterView shown_cluster(const NodeParts& node) {
+  const ClusterAccess& cluster = node.server.cluster();
+  return cluster.view ? cluster.view() : alone(node);
+}
+
+http::Response cluster_page(const NodeParts& node, Surface) {
+  const ClusterView view = shown_cluster(node);
+  json::ObjectWriter w;
+  w.field("cluster_id", view.cluster_id).field_int("format", view.format);
+  w.key("nodes").begin_array();
+  for (const NodeView& one : view.nodes) render_node(w, view, one);
+  w.end_array().key("partitions").begin_array();
+  for (const PartitionView& partition : view.partitions) render_partition(w, partition);
+  w.end_array().key("warnings").begin_array();
+  for (const std::string& warning : view.warnings) w.string(warning);
+  w.end_array();
+  return json_response(Surface::V1, 200, w.close());
 }
 
 void add_cluster_routes(Router& router) {
-  router.add({"GET", "/v1/cluster", Permission::Read, Routing::Here, show_cluster});
+  router.add({"GET", "/v1/cluster", Permission::Read, Routing::Here, answer_node_page});
   router.add(
       {"POST", "/v1/cluster/nodes/{id}/drain", Permission::Operate, Routing::Here, drain_node});
   router.add(

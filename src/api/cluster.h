@@ -5,8 +5,8 @@
 
 namespace pawl::api {
 
-class App;
+struct NodeParts;
 
-cluster::ClusterView shown_cluster(App& app);
+cluster::ClusterView shown_cluster(const NodeParts& node);
 
 }  // namespace pawl::api

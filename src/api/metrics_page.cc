@@ -1,6 +1,8 @@
 // GET /metrics: Prometheus text, version 0.0.4.
 #include "api/app.h"
 #include "api/cluster.h"
+#include "api/node_pages.h"
+#include "api/part_call.h"
 #include "api/process_usage.h"
 #include "api/routes.h"
 #include "kernel/frame.h"
@@ -65,9 +67,9 @@ void add_store(MetricsText& page, const Store& store) {
 }
 
 // Of the partitions that this node serves.
-void add_partitions(MetricsText& page, App& app) {
-  const cluster::ClusterView view = shown_cluster(app);
-  const std::string own = app.config().node_name;
+void add_partitions(MetricsText& page, const NodeParts& node) {
+  const cluster::ClusterView view = shown_cluster(node);
+  const std::string own = node.server.config().node_name;
   auto each = [&](std::string_view metric, auto&& value) {
     for (const cluster::PartitionView& one : view.partitions)
       if (one.node == own)
@@ -112,8 +114,7 @@ void add_jobs(MetricsText& page, const Metrics& metrics) {
            metrics.webhooks.failed.load());
 }
 
-void add_http(MetricsText& page, const Metrics& metrics, const http::ServerStats& stats,
-              size_t streams) {
+void add_http(MetricsText& page, const Metrics& metrics, const http::ServerStats& stats) {
   page.describe("pawl_http_requests_total", "counter", "Requests answered, by class of status.");
   for (size_t i = 1; i < metrics.responses.size(); ++i)
     page.sample("pawl_http_requests_total", label("class", std::to_string(i) + "xx"),
@@ -158,7 +159,6 @@ void add_http(MetricsText& page, const Metrics& metrics, const http::ServerStats
            stats.unsent_bytes);
   page.one("pawl_http_received_bytes_total", "counter", "Bytes received.", stats.bytes_in);
   page.one("pawl_http_sent_bytes_total", "counter", "Bytes sent.", stats.bytes_out);
-  page.one("pawl_event_streams", "gauge", "Event streams open.", streams);
 }
 
 void add_worlds(MetricsText& page, const WorldHostStats& stats) {
@@ -194,17 +194,18 @@ void add_worlds(MetricsText& page, const WorldHostStats& stats) {
            "Receipts whose payload could not be delivered as sent.", counts.faults);
 }
 
-void add_process(MetricsText& page, const App& app, int64_t now_ms) {
+void add_process(MetricsText& page, ServerParts& server) {
   ProcessUsage usage = process_usage();
   page.one("process_resident_memory_bytes", "gauge", "Memory in use.", usage.resident_bytes);
   page.one("process_max_fds", "gauge", "Files that may be open.", usage.open_files_max);
   page.one("process_cpu_seconds_total", "counter", "CPU time used.", usage.cpu_seconds);
   page.one("pawl_uptime_seconds", "gauge", "Since the start.",
-           static_cast<double>(now_ms - app.started_ms()) / 1000);
+           static_cast<double>(server.clock().now_ms() - server.started_ms()) / 1000);
   page.describe("pawl_build_info", "gauge", "Always 1.");
   page.sample(
       "pawl_build_info",
-      label("version", app.config().version) + "," + label("store", app.config().store_name), 1);
+      label("version", server.config().version) + "," + label("store", server.config().store_name),
+      1);
 }
 
 // The samples of a family must be adjacent, hence one pass for each.
@@ -246,26 +247,38 @@ void add_queues(MetricsText& page, const State& state) {
   page.one("pawl_queues", "gauge", "Queues, also those past the 1000 shown above.", queues);
 }
 
+// What follows is the node's; a part is without it, since the front adds it once.
 void metrics(App& app, Call&& call) {
-  app.decide(std::move(call), [&app](Frame& frame) -> Reply {
+  const bool part = is_part(app, call);
+  app.decide(std::move(call), [&app, part](Frame& frame) -> Reply {
     MetricsText page;
     add_store(page, app.store());
-    add_partitions(page, app);
     add_engine(page, app.engine().stats());
     add_pulse(page, app.engine().pulse());
-    add_jobs(page, app.metrics());
-    add_http(page, app.metrics(), app.http_stats(), app.events().streams());
+    page.one("pawl_event_streams", "gauge", "Event streams open.", app.events().streams());
     add_queues(page, frame.state());
     if (app.worlds() != nullptr) add_worlds(page, app.worlds()->stats());
-    add_process(page, app, app.clock().now_ms());
-    http::Response response;
-    response.content_type = "text/plain";
-    response.body = page.take();
-    return response;
+    return metrics_response(page.take() + (part ? "" : node_metrics({app.server(), {&app}})));
   });
 }
 
 }  // namespace
+
+std::string node_metrics(const NodeParts& node) {
+  MetricsText page;
+  add_partitions(page, node);
+  add_jobs(page, node.server.metrics());
+  add_http(page, node.server.metrics(), node.server.http_stats());
+  add_process(page, node.server);
+  return page.take();
+}
+
+http::Response metrics_response(std::string text) {
+  http::Response response;
+  response.content_type = "text/plain";
+  response.body = std::move(text);
+  return response;
+}
 
 void add_metrics_routes(Router& router) {
   router.add({"GET", "/metrics", Permission::Read, Routing::Here, metrics});

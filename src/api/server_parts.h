@@ -96,6 +96,7 @@ class ServerParts {
   // Keys are known where a partition is served. False: whoever decides a call checks its key; this
   // node only passes it on. Without it they are always known. Before serving.
   void use_knows_keys(std::function<bool()> knows) { knows_keys_ = std::move(knows); }
+  bool knows_keys() const { return !knows_keys_ || knows_keys_(); }
   ReaderPool& readers() { return readers_; }
   // Compiles definitions, schemas and workflows: alternates between clients (by key, or by address
   // while no key is needed), few at a time, at low priority.

@@ -1,5 +1,5 @@
 // GET /: a page for people, made of three small files that are part of the binary.
-#include "api/app.h"
+#include "api/node_pages.h"
 #include "api/routes.h"
 #include "status_assets.h"
 
@@ -11,7 +11,7 @@ constexpr std::string_view kPolicy =
     "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self'; "
     "base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
-void serve_asset(Call&& call, std::string_view content_type, std::string_view body) {
+http::Response asset(std::string_view content_type, std::string_view body) {
   http::Response response;
   response.content_type = content_type;
   response.body = body;
@@ -19,25 +19,25 @@ void serve_asset(Call&& call, std::string_view content_type, std::string_view bo
                       {"X-Content-Type-Options", "nosniff"},
                       {"Referrer-Policy", "no-referrer"},
                       {"Cache-Control", "no-cache"}};
-  call.answer(std::move(response));
-}
-
-void status_page(App&, Call&& call) {
-  serve_asset(std::move(call), "text/html; charset=utf-8", kStatusHtml);
-}
-void style(App&, Call&& call) {
-  serve_asset(std::move(call), "text/css; charset=utf-8", kStatusCss);
-}
-void script(App&, Call&& call) {
-  serve_asset(std::move(call), "text/javascript; charset=utf-8", kStatusJs);
+  return response;
 }
 
 }  // namespace
 
+http::Response status_page(const NodeParts&, Surface) {
+  return asset("text/html; charset=utf-8", kStatusHtml);
+}
+http::Response status_style(const NodeParts&, Surface) {
+  return asset("text/css; charset=utf-8", kStatusCss);
+}
+http::Response status_script(const NodeParts&, Surface) {
+  return asset("text/javascript; charset=utf-8", kStatusJs);
+}
+
 void add_status_page_routes(Router& router) {
-  router.add({"GET", "/", Permission::Public, Routing::Here, status_page});
-  router.add({"GET", "/status/status.css", Permission::Public, Routing::Here, style});
-  router.add({"GET", "/status/status.js", Permission::Public, Routing::Here, script});
+  router.add({"GET", "/", Permission::Public, Routing::Here, answer_node_page});
+  router.add({"GET", "/status/status.css", Permission::Public, Routing::Here, answer_node_page});
+  router.add({"GET", "/status/status.js", Permission::Public, Routing::Here, answer_node_page});
 }
 
 }  // namespace pawl::api

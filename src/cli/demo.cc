@@ -1,5 +1,6 @@
-// pawl demo [crash]: a self-contained tour: a server on a temporary directory, nested workflows,
-// workers, and (crash) a kill -9 in the middle. The final counts are read from the journal.
+// pawl demo [crash|cluster]: self-contained tours. `demo` is a server on a temporary directory with
+// nested workflows and workers, `demo crash` a kill -9 in the middle of it; the final counts are
+// read from the journal. `demo cluster`: cli/demo_cluster.h.
 #include <chrono>
 #include <cstdlib>
 #include <filesystem>
@@ -8,7 +9,9 @@
 
 #include "base/json_writer.h"
 #include "cli/command.h"
+#include "cli/demo_cluster.h"
 #include "cli/demo_crowd.h"
+#include "cli/demo_directory.h"
 #include "cli/demo_server.h"
 #include "cli/http_client.h"
 #include "cli/session.h"
@@ -29,26 +32,6 @@ constexpr size_t kWorkers = 3;
 constexpr milliseconds kWork{50};
 constexpr milliseconds kPoll{20};
 constexpr milliseconds kDeadline{60'000};
-
-// A temporary directory, removed with the object.
-class TemporaryDirectory {
- public:
-  TemporaryDirectory() {
-    std::error_code failed;
-    std::filesystem::path base = std::filesystem::temp_directory_path(failed);
-    std::string pattern = ((failed ? "/tmp" : base) / "pawl-demo-XXXXXX").string();
-    if (::mkdtemp(pattern.data()) != nullptr) path_ = pattern;
-  }
-  ~TemporaryDirectory() {
-    std::error_code ignored;
-    if (!path_.empty()) std::filesystem::remove_all(path_, ignored);
-  }
-  TemporaryDirectory& operator=(TemporaryDirectory&&) = delete;
-  const std::string& path() const { return path_; }
-
- private:
-  std::string path_;
-};
 
 void write_job(json::Writer& w, std::string_view type, size_t number) {
   w.begin_object().field("type", type).key("args").begin_array();
@@ -170,7 +153,7 @@ class Tour {
 
   bool crash_;
   steady_clock::time_point began_ = steady_clock::now();
-  TemporaryDirectory directory_;
+  DemoDirectory directory_;
   DemoServer server_;
   std::vector<std::string> orders_;
   size_t executed_ = 0;
@@ -286,23 +269,33 @@ int Tour::verdict() {
 
 int demo(const Invocation& given) {
   std::string mode = given.argument(0);
-  if (!mode.empty() && mode != "crash") {
-    complain("there is 'pawl demo' and 'pawl demo crash', not 'pawl demo " + printable(mode) + "'");
+  if (!mode.empty() && mode != "crash" && mode != "cluster") {
+    complain("there is 'pawl demo', 'pawl demo crash' and 'pawl demo cluster', not 'pawl demo " +
+             printable(mode) + "'");
     return kUsage;
   }
+  if (mode != "cluster" && given.has("--store")) {
+    complain("--store is for 'pawl demo cluster'");
+    return kUsage;
+  }
+  if (mode == "cluster") return demo_cluster(given.text("--store"));
   return Tour(mode == "crash").run();
 }
 
 }  // namespace
 
 std::vector<Command> demo_commands() {
-  return {{"demo",
-           "a tour: workflows on a temporary server; 'demo crash' kills it in the middle",
-           {{"MODE", "crash: kill -9 the server half way and start it again", false}},
-           {},
-           "Uses a temporary directory and a free port, and leaves nothing behind. Exit 0 if every "
-           "job, fan-in and callback\nhappened exactly once, as read from the journal.",
-           demo}};
+  return {
+      {"demo",
+       "a tour: workflows on a temporary server; 'demo crash' kills it, 'demo cluster' has three",
+       {{"MODE",
+         "crash: kill -9 the server half way and start it again; cluster: three nodes, one killed, "
+         "one stopped",
+         false}},
+       {{"--store", "URL", "cluster: an empty PostgreSQL database, instead of a temporary server"}},
+       "Uses a temporary directory and a free port, and leaves nothing behind. Exit 0 if every "
+       "job, fan-in and callback\nhappened exactly once, as read from the journal.",
+       demo}};
 }
 
 }  // namespace pawl::cli

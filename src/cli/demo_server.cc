@@ -65,8 +65,10 @@ Status DemoServer::start() {
   std::string log = log_path(data_dir_);
   posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, log.c_str(),
                                    O_WRONLY | O_CREAT | O_APPEND, 0600);
-  std::vector<std::string> words = {"pawl",        "serve",  "--listen",
-                                    "127.0.0.1:0", "--data", data_dir_};
+  std::vector<std::string> words = {"pawl",     "serve",
+                                    "--listen", "127.0.0.1:" + std::to_string(wanted_port_),
+                                    "--data",   data_dir_};
+  words.insert(words.end(), flags_.begin(), flags_.end());
   std::vector<char*> pointers;
   for (std::string& word : words) pointers.push_back(word.data());
   pointers.push_back(nullptr);
@@ -93,6 +95,10 @@ Status DemoServer::start() {
 void DemoServer::kill_hard() { end(SIGKILL); }
 
 void DemoServer::stop() { end(SIGTERM); }
+
+void DemoServer::freeze() { ::kill(pid_, SIGSTOP); }
+
+void DemoServer::thaw() { ::kill(pid_, SIGCONT); }
 
 void DemoServer::end(int signal) {
   port_.store(0, std::memory_order_release);

@@ -6,6 +6,7 @@
 
 #include <atomic>
 #include <string>
+#include <vector>
 
 #include "base/result.h"
 
@@ -13,7 +14,9 @@ namespace pawl::cli {
 
 class DemoServer {
  public:
-  explicit DemoServer(std::string data_dir) : data_dir_(std::move(data_dir)) {}
+  // `flags`: of `pawl serve`, beside --listen and --data. `port` 0: any free one, each time.
+  explicit DemoServer(std::string data_dir, std::vector<std::string> flags = {}, int port = 0)
+      : data_dir_(std::move(data_dir)), flags_(std::move(flags)), wanted_port_(port) {}
   ~DemoServer();
   DemoServer& operator=(DemoServer&&) = delete;
 
@@ -21,6 +24,8 @@ class DemoServer {
   Status start();
   void kill_hard();  // kill -9
   void stop();       // SIGTERM: it finishes open requests
+  void freeze();     // SIGSTOP: it stands still, and its port takes connections
+  void thaw();
 
   int pid() const { return pid_; }
   int port() const { return port_.load(std::memory_order_acquire); }  // 0 while it is down
@@ -30,6 +35,8 @@ class DemoServer {
   void end(int signal);
 
   std::string data_dir_;
+  std::vector<std::string> flags_;
+  int wanted_port_;
   int pid_ = 0;
   int output_ = -1;
   std::atomic<int> port_{0};

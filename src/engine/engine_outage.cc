@@ -1,5 +1,6 @@
 // The engine from a failed commit until the store takes commits again. Engine thread.
 #include <algorithm>
+#include <iterator>
 
 #include "base/log.h"
 #include "engine/core.h"
@@ -46,7 +47,9 @@ void EngineLoop::go_down() {
 }
 
 void EngineLoop::refuse_while_down() {
-  heavy_.insert(heavy_.end(), deciding_.begin() + static_cast<ptrdiff_t>(next_), deciding_.end());
+  // Moved: whoever waits for the end of all calls would wait for one that is answered, but kept here.
+  std::move(deciding_.begin() + static_cast<ptrdiff_t>(next_), deciding_.end(),
+            std::back_inserter(heavy_));
   next_ = deciding_.size();
   heavy_.insert(heavy_.end(), reads_.begin(), reads_.end());
   reads_.clear();

@@ -115,6 +115,20 @@ TEST(FrontWorkers, AWorkerIsOneWhereverItsJobsAre) {
   EXPECT_EQ(member_of(world.body("GET", "/ojs/v1/admin/stats"), "workers"), "1");
 }
 
+TEST(FrontWorkers, ABeatExtendsItsJobsInAllPartitions) {
+  FrontWorld world;
+  std::vector<std::string> jobs;
+  for (uint16_t k = 0; k < 3; ++k) jobs.push_back(world.push_to(k));
+  fetch(world, "w1", 3);
+  const std::string body = world.body("POST", "/ojs/v1/workers/beat",
+                                      R"({"worker_id":"w1","active_jobs":7,"active_job_ids":[")" +
+                                          jobs[0] + "\",\"" + jobs[1] + "\",\"" + jobs[2] + "\"]}");
+  EXPECT_EQ(member_of(body, "acknowledged"), "true");
+  EXPECT_EQ(member_of(body, "jobs_extended"),
+            "[\"" + jobs[0] + "\",\"" + jobs[1] + "\",\"" + jobs[2] + "\"]");
+  EXPECT_EQ(member_of(world.body("GET", "/ojs/v1/workers/w1/health"), "active_jobs"), "7");
+}
+
 TEST(FrontWorkers, AGoneWorkersJobsAreFreeInAllPartitions) {
   FrontWorld world;
   for (uint16_t k = 0; k < 3; ++k) world.push_to(k);

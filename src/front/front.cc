@@ -82,6 +82,8 @@ void Front::handle(http::Request&& request, http::Responder responder, Rounds& r
   const auto sink = [&] { return http::sink_for(std::move(responder)); };
   switch (route.routing) {
     case Routing::Here:
+      if (NodeDesk::answers(route))
+        return about_node(call, http::parts_of(std::move(request)), sink());
       return decide_anywhere(route, std::move(request), std::move(responder), rounds);
     case Routing::ById:
       if (names_cursor_of_all(request))
@@ -103,8 +105,7 @@ void Front::handle(http::Request&& request, http::Responder responder, Rounds& r
     case Routing::Gather:
     case Routing::Broadcast:
       if (WorkerDesk::answers(route))
-        return workers_.answer(route, http::parts_of(std::move(request)), std::move(call.params),
-                               sink());
+        return about_node(call, http::parts_of(std::move(request)), sink());
       return ask_all(route, http::parts_of(std::move(request)), sink());
     case Routing::Split:
       return splitting_.answer(
@@ -144,6 +145,19 @@ void Front::decide_anywhere(const api::Route& route, http::Request&& request,
   decide_at(partition, route, std::move(request), std::move(responder), rounds);
 }
 
+// What needs no partition: so nobody else checks the key.
+void Front::about_node(const Placed& call, http::RequestParts request,
+                       std::shared_ptr<http::AnswerSink> sink) {
+  const auto answer = [this, &route = call.route, params = call.params, request,
+                       sink](std::optional<http::Response> refusal) {
+    if (refusal) return sink->answer(std::move(*refusal));
+    if (NodeDesk::answers(route)) return node_.answer(route, request, sink);
+    workers_.answer(route, request, params, sink);
+  };
+  if (call.route.scope == api::Permission::Public) return answer(std::nullopt);
+  passing_.check_key(request, answer);
+}
+
 // Events of one job or run, from a cursor of all partitions.
 void Front::events_of_one(Placed&& call, http::RequestParts request,
                           std::shared_ptr<http::AnswerSink> sink) {
@@ -172,6 +186,7 @@ void Front::ask_all(const api::Route& route, http::RequestParts request,
   auto asked = ask_parts(route, request, map_.partitions());
   if (!asked.ok()) return sink->answer(call_of(route, request).failure(asked.error()));
   MergeAbout about{.partitions = map_.partitions(), .now_ms = server_.clock().now_ms()};
+  if (asked->needs_node) node_.introduce(about);
   if (!asked->needs_workers)
     return merge_later(route, std::move(request), *std::move(asked), std::move(about),
                        std::move(sink));
@@ -230,9 +245,11 @@ void Front::fetch(const api::Route& route, http::RequestParts request, std::stri
     }
     if (!waiting.incarnation.empty()) wish.interested = std::move(waiting);
   }
-  desk_.fetch(std::move(wish), [sink](FetchedJobs fetched) {
+  desk_.fetch(std::move(wish), [sink, here_only](FetchedJobs fetched) {
     if (fetched.refusal && fetched.jobs.empty()) return sink->answer(std::move(*fetched.refusal));
-    sink->answer(api::json_response(api::Surface::Ojs, 200, jobs_body(fetched.jobs)));
+    http::Response response = api::json_response(api::Surface::Ojs, 200, jobs_body(fetched.jobs));
+    if (here_only) response.headers.emplace_back(kCoveredHeader, partitions_text(fetched.covered));
+    sink->answer(std::move(response));
   });
 }
 

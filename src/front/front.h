@@ -13,6 +13,7 @@
 #include "front/event_desk.h"
 #include "front/fetch_desk.h"
 #include "front/merge.h"
+#include "front/node_desk.h"
 #include "front/passing.h"
 #include "front/placement.h"
 #include "front/queue_heat.h"
@@ -54,6 +55,8 @@ class Front {
   void decide_anywhere(const api::Route& route, http::Request&& request, http::Responder responder,
                        Rounds& rounds);
   void create(Placed&& placed, http::Request&& request, http::Responder responder, Rounds& rounds);
+  void about_node(const Placed& call, http::RequestParts request,
+                  std::shared_ptr<http::AnswerSink> sink);
   void events_of_one(Placed&& call, http::RequestParts request,
                      std::shared_ptr<http::AnswerSink> sink);
   void ask_all(const api::Route& route, http::RequestParts request,
@@ -77,6 +80,7 @@ class Front {
   const std::function<void()> look_;
   std::atomic<uint64_t> turn_{0};
   EventDesk events_{server_, map_, passing_, alarm_, merges_};
+  NodeDesk node_{server_, map_, passing_, merges_};
   WorkPool merges_{{.threads = 2, .waiting_max = 4096, .name = "merged answers"}};
 };
 

@@ -58,14 +58,17 @@ http::Response merge_pages(const MergeRule& rule, const api::Route& route,
 
 http::Response merge_things(const MergeRule& rule, const api::Route& route,
                             const http::RequestParts& request,
-                            const std::vector<http::Response>& answers, const MergeAbout& about) {
+                            const std::vector<http::Response>& answers, const Asked& asked,
+                            const MergeAbout& about) {
   std::vector<Value> values;
-  for (const http::Response& answer : answers) {
+  for (size_t i = 0; i < answers.size(); ++i) {
+    const http::Response& answer = answers[i];
     if (answer.status >= 400) continue;
     auto value = Value::parse(answer.body);
     if (!value.ok() || !value->is_object())
       return failed(route, request,
                     {ErrorCode::Internal, "a partition gave an answer that cannot be merged"});
+    if (rule.prepare != nullptr) rule.prepare(value->as_object(), asked.parts[i].partition, about);
     values.push_back(std::move(value).value());
   }
   std::vector<const Value::Object*> objects;
@@ -98,6 +101,7 @@ Result<Asked> ask_parts(const api::Route& route, const http::RequestParts& reque
   mark_part(asked.request);
   const MergeRule* rule = merge_rule_of(route);
   asked.needs_workers = rule != nullptr && rule->needs_workers;
+  asked.needs_node = rule != nullptr && rule->needs_node;
   if (rule != nullptr && rule->shape == Shape::Bulk) {
     asked.parts = divide_bulk(request.body, partitions);
     return asked;
@@ -122,7 +126,7 @@ http::Response merge_answers(const api::Route& route, const http::RequestParts& 
   if (const http::Response* failure = failure_among(answers)) return *failure;
   if (rule == nullptr) return std::move(answers.front());
   return rule->shape == Shape::List ? merge_pages(*rule, route, request, answers, about)
-                                    : merge_things(*rule, route, request, answers, about);
+                                    : merge_things(*rule, route, request, answers, asked, about);
 }
 
 }  // namespace pawl::front

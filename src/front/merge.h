@@ -22,6 +22,7 @@ struct Asked {
   http::RequestParts request = {};
   std::vector<Part> parts = {};
   bool needs_workers = false;  // of all nodes (MergeAbout)
+  bool needs_node = false;
 };
 // InvalidRequest if what is asked for cannot be merged.
 Result<Asked> ask_parts(const api::Route& route, const http::RequestParts& request,

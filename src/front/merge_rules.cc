@@ -101,6 +101,21 @@ const Recipe& dead_letter_recipe() {
   return kRecipe;
 }
 
+const Recipe& system_recipe() {
+  static const Recipe kRecipe = with_counts_of_jobs(
+      {.members = {{"queues", Join::Sum},         {"jobs_resident", Join::Sum},
+                   {"dirty", Join::Sum},          {"fetches_parked", Join::Sum},
+                   {"inputs_waiting", Join::Sum}, {"event_streams", Join::Sum},
+                   {"commits", Join::Sum},        {"outages", Join::Sum},
+                   {"fsyncs", Join::Sum},         {"file_bytes", Join::Sum},
+                   {"wal_bytes", Join::Sum},      {"p50_us", Join::Most},
+                   {"p99_us", Join::Most},        {"mean_us", Join::Most},
+                   {"first", Join::Least},        {"head", Join::Most},
+                   {"bytes_written", Join::Sum},  {"records", Join::Sum},
+                   {"events", Join::Sum},         {"part_queues", Join::Names}}});
+  return kRecipe;
+}
+
 // --- last touches
 
 int64_t count_of(const Value::Object& object, std::string_view names) {
@@ -179,6 +194,24 @@ void finish_limit(Value::Object& entry, const ListRule::Joined& joined, const vo
   use->as_object().set("available", std::max<int64_t>(0, limit->as_int() - active->as_int()));
 }
 
+// The counts are the cluster's, the store is the node's: unless it has none.
+void prepare_system(Value::Object& part, uint16_t partition, const MergeAbout& about) {
+  const bool is_here =
+      std::find(about.here.begin(), about.here.end(), partition) != about.here.end();
+  if (is_here || about.here.empty()) return;
+  for (std::string_view name : {"store", "journal", "recovery"}) part.erase(name);
+}
+
+void finish_system(Value::Object& system, const MergeAbout& about) {
+  const int64_t queues = count_of(system, "part_queues");
+  if (Value* counts = system.find("counts"); counts != nullptr && counts->is_object()) {
+    counts->as_object().set("queues", queues);
+    counts->as_object().set("connections", about.connections);
+  }
+  for (const Value::Member& member : about.node) system.set(member.key, member.value);
+  system.erase("part_queues");
+}
+
 // --- lists
 
 const ListRule kJobs{.names = {"jobs"}, .order = ListOrder::NewestFirst, .end = ListEnd::WithTotal};
@@ -253,6 +286,8 @@ const std::vector<MergeRule>& all_rules() {
       thing("/ojs/v1/admin/tenants/{t}", totals_recipe(), finish_tenant, true),
       thing("/ojs/v1/admin/tenants/{t}/stats", totals_recipe(), finish_tenant, true),
       thing("/ojs/v1/admin/scheduling/stats", scheduling_recipe(), finish_scheduling),
+      {"GET", "/v1/system", Shape::Thing, nullptr, &system_recipe(), finish_system, false, true,
+       prepare_system},
       thing("/ojs/v1/dead-letter/stats", dead_letter_recipe()),
       thing("/ojs/v1/admin/dead-letter/stats", dead_letter_recipe()),
 

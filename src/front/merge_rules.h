@@ -1,4 +1,4 @@
-// MergeRules: how the answers of several partitions become one, for each route that asks all of
+// Merge rules: how the answers of several partitions become one, for each route that asks all of
 // them. Pure.
 #pragma once
 
@@ -17,6 +17,9 @@ struct MergeAbout {
   uint16_t partitions = 1;
   std::vector<api::WorkerInfo> workers = {};  // of all nodes
   int64_t now_ms = 0;
+  std::vector<uint16_t> here = {};  // the partitions of the node that answers
+  Value::Object node = {};          // what it knows by itself (api::write_node_of_system)
+  int64_t connections = 0;          // of the node
 };
 
 struct MergeRule {
@@ -27,6 +30,9 @@ struct MergeRule {
   const Recipe* recipe = nullptr;                               // of a thing
   void (*finish)(Value::Object&, const MergeAbout&) = nullptr;  // of a thing; null: not needed
   bool needs_workers = false;
+  bool needs_node = false;
+  // Of a thing: changes what a partition told before it is joined; null: not needed.
+  void (*prepare)(Value::Object&, uint16_t partition, const MergeAbout&) = nullptr;
 };
 
 // Null for a route that is not merged by a rule.

@@ -115,15 +115,16 @@ Value text_among(const Found& found, bool last) {
 
 Value joined(Join join, const Found& found) {
   const Value& first = *found.values.front();
+  const auto less = [](const Value* a, const Value* b) { return number_of(a) < number_of(b); };
   switch (join) {
     case Join::First:
       break;
     case Join::Sum:
       return found.all_numbers() ? sum_of(found.values) : first;
-    case Join::Most: {
-      const auto less = [](const Value* a, const Value* b) { return number_of(a) < number_of(b); };
+    case Join::Most:
       return **std::max_element(found.values.begin(), found.values.end(), less);
-    }
+    case Join::Least:
+      return **std::min_element(found.values.begin(), found.values.end(), less);
     case Join::Earliest:
     case Join::Latest:
       return found.all(Value::Kind::String) ? text_among(found, join == Join::Latest) : first;

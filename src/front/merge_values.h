@@ -1,5 +1,6 @@
-// MergeValues: several objects that describe the same thing, each as one partition knows it, become
-// one. A recipe says how each member is joined, by its name, at whatever depth it stands. Pure.
+// Joining values: several objects that describe the same thing, each as one partition knows it,
+// become one. A recipe says how each member is joined, by its name, at whatever depth it stands.
+// Pure.
 #pragma once
 
 #include <span>
@@ -14,6 +15,7 @@ enum class Join : uint8_t {
   First,     // the same everywhere, or only in one: settings, names. Also what no recipe names
   Sum,       // of numbers
   Most,      // the largest number
+  Least,     // the smallest one
   Earliest,  // of times
   Latest,
   Any,     // true if one is

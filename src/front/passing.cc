@@ -2,16 +2,16 @@
 
 #include <strings.h>
 
+#include <algorithm>
 #include <atomic>
 #include <utility>
 
 #include "courier/take_messages.h"
+#include "front/leased_answer.h"
 #include "front/sinks.h"
 
 namespace pawl::front {
 namespace {
-
-constexpr std::chrono::milliseconds kAskAgain{50};
 
 // Whether sending it twice does it once.
 bool may_repeat(const http::RequestParts& request) {
@@ -70,6 +70,20 @@ void take_messages_here(const Here& here, const http::Request& request, http::Re
       });
 }
 
+// The answer to check_key(): the refusal of what the headers name, or nothing.
+void check_key_here(api::ServerParts& server, http::Request&& request, http::Responder responder) {
+  std::string method(request.header(kKeyMethodHeader));
+  std::string target(request.header(kKeyTargetHeader));
+  http::RequestParts asked = http::parts_of(std::move(request));
+  asked.method = std::move(method);
+  asked.target = std::move(target);
+  asked.body.clear();
+  http::Request judged = http::make_request(std::move(asked));
+  std::optional<http::Response> refusal;
+  const bool good = server.route_of(judged, refusal) != nullptr;
+  responder.respond(good ? http::Response{.status = 204} : std::move(*refusal));
+}
+
 }  // namespace
 
 struct Passing::Trip {
@@ -108,9 +122,14 @@ void Passing::go_here(const std::shared_ptr<Trip>& trip, const Here& here) {
 void Passing::handle_here(const Here& here, http::Request&& request, http::Responder responder,
                           api::Round& round) {
   if (request.path == kMessagesPath) return take_messages_here(here, request, std::move(responder));
+  if (request.path == kKeyPath)
+    return check_key_here(server_, std::move(request), std::move(responder));
   std::optional<http::Response> refusal;
   const api::Route* route = server_.route_of(request, refusal);
   if (route == nullptr) return responder.respond(std::move(*refusal));
+  if (lease_holds_)
+    responder =
+        http::responder_for(leased_answer(std::move(responder), *route, request, lease_holds_));
   if (route->routing == api::Routing::Settings && request.method != "GET" &&
       here.app->settings_gate()) {
     auto sink = std::make_shared<SettingsAnswer>(std::move(responder), here.app->settings_gate(),
@@ -119,6 +138,26 @@ void Passing::handle_here(const Here& here, http::Request&& request, http::Respo
     responder = http::responder_for(std::move(sink));
   }
   here.app->handle(std::move(request), std::move(responder), round);
+}
+
+void Passing::check_key(const http::RequestParts& request,
+                        std::function<void(std::optional<http::Response>)> done) {
+  if (server_.knows_keys()) return done(std::nullopt);
+  Errand errand{.request = request};
+  errand.request.method = "GET";
+  errand.request.target = std::string(kKeyPath);
+  errand.request.body.clear();
+  errand.request.headers.emplace_back(kKeyMethodHeader, request.method);
+  errand.request.headers.emplace_back(kKeyTargetHeader, request.target);
+  // All know the keys: whichever has an owner.
+  const std::vector<uint16_t> without = map_.without_owner();
+  while (errand.partition + 1 < map_.partitions() &&
+         std::find(without.begin(), without.end(), errand.partition) != without.end())
+    ++errand.partition;
+  errand.sink = std::make_shared<AnswerTo>([done = std::move(done)](http::Response&& answer) {
+    done(answer.status < 400 ? std::nullopt : std::optional(std::move(answer)));
+  });
+  pass(std::move(errand));
 }
 
 void Passing::carry(uint16_t to, std::string batch, std::function<void(Result<std::string>)> done) {

@@ -10,6 +10,7 @@
 #include <chrono>
 #include <functional>
 #include <memory>
+#include <optional>
 
 #include "front/alarm.h"
 #include "front/partition_map.h"
@@ -20,6 +21,7 @@ namespace pawl::front {
 
 inline constexpr std::chrono::milliseconds kOwnerWait{5000};
 inline constexpr uint8_t kHopsMax = 2;
+inline constexpr std::chrono::milliseconds kAskAgain{50};
 
 // A request on its way.
 struct Errand {
@@ -35,6 +37,11 @@ struct Errand {
 // Where a partition takes the messages of another one (courier/courier.h); the body is a batch.
 inline constexpr std::string_view kMessagesPath = "/v1/internal/messages";
 
+// Where a node has a request's key checked; the method and target are in the headers below.
+inline constexpr std::string_view kKeyPath = "/v1/internal/key";
+inline constexpr std::string_view kKeyMethodHeader = "pawl-key-method";
+inline constexpr std::string_view kKeyTargetHeader = "pawl-key-target";
+
 // Where a node tells another one that a partition may be free.
 inline constexpr std::string_view kLookPath = "/v1/internal/look";
 
@@ -45,8 +52,15 @@ class Passing {
           std::function<void()> look);
 
   void pass(Errand errand);
+  // In a cluster: whether what this node remembers is still true. What was only read leaves while
+  // it is; a change that was committed is true for ever. Before serving.
+  void use_lease(std::function<bool()> holds) { lease_holds_ = std::move(holds); }
   // Carries messages to a partition: a Transport.
   void carry(uint16_t to, std::string batch, std::function<void(Result<std::string>)> done);
+  // Whether the key of a request suffices for what this node answers by itself: a node that serves
+  // no partition asks one that is served. `done` gets the refusal, or nothing.
+  void check_key(const http::RequestParts& request,
+                 std::function<void(std::optional<http::Response> refusal)> done);
   // Handles it in a partition that is served here.
   void handle_here(const Here& here, http::Request&& request, http::Responder responder,
                    api::Round& round);
@@ -66,6 +80,7 @@ class Passing {
   link::Links* const links_;
   Alarm& alarm_;
   const std::function<void()> look_;
+  std::function<bool()> lease_holds_;
 };
 
 }  // namespace pawl::front

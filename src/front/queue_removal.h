@@ -1,5 +1,5 @@
-// QueueRemoval: DELETE of a queue. All partitions tell what they hold of it; if that is nothing,
-// partition 0 removes its settings, which is copied everywhere. Thread: any.
+// Removal of queues: DELETE of a queue. All partitions tell what they hold of it; if that is
+// nothing, partition 0 removes its settings, which is copied everywhere. Thread: any.
 #pragma once
 
 #include <memory>

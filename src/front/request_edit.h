@@ -1,4 +1,4 @@
-// RequestEdit: changes of a client's request for what the partitions are asked. Pure.
+// Editing requests: changes of a client's request for what the partitions are asked. Pure.
 #pragma once
 
 #include <string>

@@ -14,6 +14,8 @@
 namespace pawl::front {
 namespace {
 
+constexpr std::string_view kBeatPattern = "/ojs/v1/workers/beat";
+
 std::optional<uint16_t> partition_of_member(json::View object, std::string_view name,
                                             uint16_t partitions) {
   auto found = object.find(name);
@@ -123,6 +125,32 @@ int strength_of(std::string_view directive) {
   return directive == "terminate" ? 2 : directive == "quiet" ? 1 : 0;
 }
 
+// A beat is acknowledged and tells nothing of lost jobs; a heartbeat does.
+std::string merged_heartbeat(const std::vector<http::Response>& answers, bool is_beat) {
+  std::string state = "running", extended, lost, time;
+  for (const http::Response& answer : answers) {
+    auto doc = json::parse(answer.body);
+    if (!doc.ok()) continue;
+    const std::string said = text_member_of(doc->root(), "state");
+    if (strength_of(said) >= strength_of(state) && !said.empty()) state = said;
+    const auto add = [&](std::string_view list, std::string& to) {
+      if (auto ids = doc->root().find(list))
+        ids->each_element([&](json::View id) { to.append(id.raw()).append(","); });
+    };
+    add("jobs_extended", extended);
+    add("jobs_lost", lost);
+    time = text_member_of(doc->root(), "server_time");
+  }
+  for (std::string* list : {&extended, &lost})
+    if (!list->empty()) list->pop_back();
+  json::ObjectWriter w;
+  if (is_beat) w.field_bool("acknowledged", true);
+  w.field("state", state).field_raw("jobs_extended", "[" + extended + "]");
+  if (!is_beat) w.field_raw("jobs_lost", "[" + lost + "]");
+  w.field("server_time", time);
+  return w.close();
+}
+
 }  // namespace
 
 void Splitting::answer(SplitCall call) {
@@ -132,7 +160,8 @@ void Splitting::answer(SplitCall call) {
   const std::string_view path = call.route->pattern;
   const json::View body = doc->root();
   if (path == "/ojs/v1/workers/ack") return ack(std::move(call), body);
-  if (path == "/ojs/v1/workers/heartbeat") return heartbeat(std::move(call), body);
+  if (path == "/ojs/v1/workers/heartbeat" || path == kBeatPattern)
+    return heartbeat(std::move(call), body);
   if (path == "/ojs/v1/jobs/results") return results(std::move(call), body);
   pass_whole(std::move(call), partition_of_job(body, map_.partitions()).value_or(0));
 }
@@ -224,31 +253,17 @@ void Splitting::heartbeat(SplitCall&& call, json::View body) {
   for (const auto& [partition, places] : divided->by_partition)
     parts.push_back(
         {partition, "{" + others + "\"" + name + "\":" + divided->array_of(partition) + "}"});
-  set_header(call.request, api::kActiveJobsHeader, std::to_string(jobs->size()));
+  const auto told = body.find("active_jobs");
+  const auto number = told ? told->as_int() : std::nullopt;
+  set_header(call.request, api::kActiveJobsHeader,
+             std::to_string(number.value_or(static_cast<int64_t>(jobs->size()))));
+  const bool is_beat = call.route->pattern == kBeatPattern;
   gather(passing_, call.request, *call.route, std::move(parts),
-         [sink = call.sink](std::vector<http::Response>&& answers) {
+         [sink = call.sink, is_beat](std::vector<http::Response>&& answers) {
            if (const http::Response* failure = failure_among(answers))
              return sink->answer(http::Response(*failure));
-           std::string state = "running", extended, lost, time;
-           for (const http::Response& answer : answers) {
-             auto doc = json::parse(answer.body);
-             if (!doc.ok()) continue;
-             const std::string said = text_member_of(doc->root(), "state");
-             if (strength_of(said) >= strength_of(state) && !said.empty()) state = said;
-             const auto add = [&](std::string_view list, std::string& to) {
-               if (auto ids = doc->root().find(list))
-                 ids->each_element([&](json::View id) { to.append(id.raw()).append(","); });
-             };
-             add("jobs_extended", extended);
-             add("jobs_lost", lost);
-             time = text_member_of(doc->root(), "server_time");
-           }
-           for (std::string* list : {&extended, &lost})
-             if (!list->empty()) list->pop_back();
-           json::ObjectWriter w;
-           w.field("state", state).field_raw("jobs_extended", "[" + extended + "]");
-           w.field_raw("jobs_lost", "[" + lost + "]").field("server_time", time);
-           sink->answer(api::json_response(api::Surface::Ojs, 200, w.close()));
+           sink->answer(
+               api::json_response(api::Surface::Ojs, 200, merged_heartbeat(answers, is_beat)));
          });
 }
 

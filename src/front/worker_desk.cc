@@ -125,8 +125,9 @@ void WorkerDesk::begin(const std::shared_ptr<Ask>& ask) {
     auto sink = std::make_shared<AnswerTo>([this, ask, must](http::Response&& answer) {
       node_answered(ask, must, answer.status < 400 ? read_workers(answer.body) : std::nullopt);
     });
-    links_->call({node, std::move(passed), std::move(sink),
-                  [this, ask, must](link::LinkFailure) { node_answered(ask, must, std::nullopt); }});
+    links_->call({node, std::move(passed), std::move(sink), [this, ask, must](link::LinkFailure) {
+                    node_answered(ask, must, std::nullopt);
+                  }});
   }
   node_answered(ask, true, obey(ask->order));
 }

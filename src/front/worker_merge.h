@@ -1,4 +1,4 @@
-// WorkerMerge: what the nodes know of workers becomes one registry. Pure.
+// Merging registries: what the nodes know of workers becomes one registry. Pure.
 #pragma once
 
 #include <optional>

@@ -5,6 +5,7 @@
 // the rest by any.
 #pragma once
 
+#include <condition_variable>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -36,6 +37,10 @@ class PartitionFleet : public cluster::PartitionHost {
 
   bool serves_any() const { return map_.any_here().has_value(); }
 
+  // Lets other nodes take the partitions while this one still answers: what they pass on until they
+  // know of it is refused undecided. Returns when nothing is served here, or when nobody takes
+  // more.
+  void hand_over();
   void begin_drain();
   // Ends all: commits what was decided.
   void stop();
@@ -50,6 +55,7 @@ class PartitionFleet : public cluster::PartitionHost {
 
  private:
   void note_view();
+  bool others_live() const;
   PartitionSurroundings around();
 
   const ServeOptions& options_;
@@ -63,6 +69,7 @@ class PartitionFleet : public cluster::PartitionHost {
   std::unique_ptr<front::Front> front_;  // null: there is one partition, and no other node
   std::unique_ptr<link::LinkDoor> door_;
   mutable std::mutex mutex_;
+  std::condition_variable given_up_;
   std::map<uint16_t, std::unique_ptr<ServedPartition>> served_;  // guarded by mutex_
 };
 

@@ -168,6 +168,9 @@ class Cluster:
         self.database = database or Database()
         self._own_database = database is None
         self.partitions, self.gated, self._node_args = partitions, gated, list(args)
+        self.headers = {}
+        if "--api-key" in self._node_args:
+            self.headers["Authorization"] = f"Bearer {self._node_args[self._node_args.index('--api-key') + 1]}"
         self.work_root = tempfile.mkdtemp(prefix="pawl-cluster-work-")
         self.nodes = []
         for number in range(nodes):
@@ -194,7 +197,7 @@ class Cluster:
 
     def view(self, node=None):
         """What a node tells of the cluster; None if it does not answer."""
-        client = (node or random.choice(self.up())).client()
+        client = (node or random.choice(self.up())).client(headers=self.headers)
         try:
             reply = client.get("/v1/cluster", timeout_s=5)
             return reply.body if reply.status == 200 else None
@@ -229,7 +232,7 @@ class Cluster:
         return next(node for node in self.nodes if node.name == name)
 
     def client(self, **more):
-        return AnyNode(self, **more)
+        return AnyNode(self, **{"headers": self.headers, **more})
 
     def close(self):
         for node in self.nodes:

@@ -1,12 +1,10 @@
 """Three nodes on one PostgreSQL: every kind of call through every node, and nodes that die, stand still, are drained, or
 have nothing to do."""
-import os
 import threading
 import unittest
 
-from cluster import Cluster, code_of, needs_postgres
-from harness import DEADLINE_S, Client, join_all, new_id, until
-from postgres_database import Database
+from cluster import Cluster, needs_postgres
+from harness import join_all, new_id, until
 from stand_in import StandIn
 
 OJS = "/ojs/v1"
@@ -262,24 +260,43 @@ class EveryCallThroughEveryNode(ClusterCase):
 
 
 class Keys(ClusterCase):
-    """With API keys and secrets: made on one node, needed on another."""
-
-    @classmethod
-    def setUpClass(cls):
-        cls.ROOT = "a-root-key-for-tests"
-        cls.cluster = Cluster(partitions=3, args=["--actions-http-allow-private"])
-        for node in cls.cluster.nodes:
-            node._environment["PAWL_ROOT_KEY"] = cls.ROOT
-        try:
-            cls.cluster.start()
-        except BaseException:
-            cls.cluster.close()
-            raise
+    """API keys and secrets: made through one node, needed on another."""
+    ROOT = "the-root-key-of-this-test"
+    ARGS = ["--actions-http-allow-private", "--api-key", ROOT]
 
     def setUp(self):
         super().setUp()
         for client in [*self.clients, self.any]:
             client.headers["Authorization"] = f"Bearer {self.ROOT}"
+
+    def test_a_key_made_on_one_node_opens_the_others(self):
+        for number in range(3):
+            made = self.good(self.clients[number].post("/v1/keys", {"name": f"key-{number}", "scopes": ["read", "write"]}))
+            own = [self.closed(node.client(headers={"Authorization": f"Bearer {made['key']}"})) for node in self.cluster.nodes]
+            for client in own:
+                for k in range(3):
+                    self.good(client.push("keyed", id=new_id()[:-4] + f"{k:04x}", queue=self.queue))
+                self.assertEqual(client.get("/v1/keys").status, 403)
+            self.good(self.clients[(number + 1) % 3].delete(f"/v1/keys/{made['id']}"))
+            for client in own:
+                self.assertEqual(client.push("keyed", queue=self.queue).status, 401)
+
+    def test_a_secret_set_through_one_node_is_used_on_the_others(self):
+        stand_in = StandIn()
+        self.addCleanup(stand_in.close)
+        for number in range(3):
+            name = f"TOKEN_{number}"
+            self.good(self.clients[number].call("PUT", f"/v1/secrets/{name}", {"value": f"value-{number}"}))
+            definition_name = f"sends-{new_id()}"
+            self.good(self.clients[number].post("/v1/definitions", definition(definition_name, {
+                "id": "send", "action": "http.get", "params": {
+                    "url": stand_in.url(f"/{number}"), "headers": {"X-Token": "${{ secrets.%s }}" % name}}})))
+            for k in range(3):
+                run = self.good(self.clients[(number + 1 + k) % 3].post("/v1/runs", {
+                    "definition": definition_name, "id": new_id()[:-4] + f"{k:04x}"}))["run"]["id"]
+                self.finished(run)
+            self.assertEqual([request.headers.get("X-Token") for request in stand_in.seen(f"/{number}")],
+                             [f"value-{number}"] * 3)
 
 
 if __name__ == "__main__":

@@ -10,6 +10,7 @@
 #include "api/part_call.h"
 #include "api/routes.h"
 #include "api/sweep.h"
+#include "base/read_number.h"
 #include "kernel/frame.h"
 #include "kernel/jobs/finish_job.h"
 #include "kernel/jobs/job.h"
@@ -158,6 +159,7 @@ void beat(App& app, Call&& call) {
   PAWL_TRY_CALL(call, auto doc, parse_body(call));
   PAWL_TRY_CALL(call, auto parsed, parse_beat(doc));
   int64_t now_ms = app.clock().now_ms();
+  (void)read_number(call.request.header(kActiveJobsHeader), parsed.active);
   app.workers().beat(parsed.worker, parsed.active, now_ms);
   app.workers().introduces(parsed.worker, worker_self(doc.root(), call.tenant), now_ms);
   if (!parsed.state.empty()) app.workers().says(parsed.worker, parsed.state, now_ms);
@@ -250,7 +252,7 @@ http::Response deregistered_response(const std::string& worker, uint64_t jobs_re
 }
 
 void add_worker_state_routes(Router& router) {
-  router.add({"POST", "/ojs/v1/workers/beat", Permission::Worker, Routing::Here, beat});
+  router.add({"POST", "/ojs/v1/workers/beat", Permission::Worker, Routing::Split, beat});
   router.add(
       {"GET", "/ojs/v1/workers/{id}/health", Permission::Read, Routing::Gather, worker_health});
   router.add({"GET", "/ojs/v1/admin/workers", Permission::Read, Routing::Gather, list_workers});

@@ -35,6 +35,7 @@ FrontWorld::FrontWorld(uint16_t count, api::AppConfig config, link::Links* links
   setup.judge = [this](http::Request& request) { return front->judge(request); };
   setup.run_aside = [this](std::function<void()>& work) { return server.readers().run(work).ok(); };
   http = std::move(http::Server::start(setup, [this] { return front->round_handler(); })).value();
+  server.set_http_server(http.get());
 }
 
 FrontWorld::~FrontWorld() {

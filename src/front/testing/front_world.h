@@ -2,8 +2,7 @@
 // memory disk: an engine and an App for each partition, couriers between them, the front, and an
 // HTTP server on loopback. The test moves the clock.
 //
-// A partition can be given up and taken again (as another node's owner would); meanwhile requests
-// for it wait. With peers, see LinkedWorld of whoever tests links.
+// A partition can be given up and taken again, as between nodes; meanwhile requests for it wait.
 #pragma once
 
 #include <functional>
