@@ -131,6 +131,7 @@ void ServedPartition::begin(const PartitionSurroundings& around) {
   courier_ = std::make_unique<Courier>(
       *around.desk, CourierConfig{.partition = id_, .partitions = partitions}, around.transport);
   courier_->start(engine, bell_);
+  app_->use_pass_on(around.pass_on);
   if (id_ == 0)
     app_->use_settings_gate([this](std::function<void(Status)> done) {
       courier_->when_all_taken(kSettingsWaitMs, std::move(done));
