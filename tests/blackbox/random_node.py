@@ -214,7 +214,26 @@ class Nodes:
                 key.write(os.urandom(32))
         return path
 
+    def await_former(self):
+        """After kill -9 of this program its nodes die a moment later."""
+        try:
+            with open(os.path.join(self.data, "pids"), encoding="ascii") as pids:
+                former = pids.read().split()
+        except OSError:
+            return
+        while any(self.is_node(pid) for pid in former):
+            time.sleep(0.01)
+
+    @staticmethod
+    def is_node(pid):
+        try:
+            with open(f"/proc/{pid}/cmdline", "rb") as words:
+                return b"--cluster-key" in words.read()
+        except OSError:
+            return False
+
     def start(self):
+        self.await_former()
         database, key = self.database(), self.key()
         environment = {name: value for name, value in os.environ.items() if name not in ("PAWL_LISTEN", "PAWL_DATA", "PAWL_STORE")}
         nodes = []
@@ -226,6 +245,8 @@ class Nodes:
                  "--partitions", self.partitions, *self.given],
                 stdout=subprocess.PIPE, env=environment, preexec_fn=dies_with_this_process))
         self.processes = nodes + self.processes
+        with open(os.path.join(self.data, "pids"), "w", encoding="ascii") as pids:
+            pids.write(" ".join(str(node.pid) for node in nodes))
         for node in nodes:
             line = node.stdout.readline().decode()
             found = re.search(r"listening on (https?)://\S*(.*)", line)
