@@ -185,7 +185,9 @@ class Faults(unittest.TestCase):
         load.more(50)
         load.end()
         self.all_are_there(load.pushed)
-        self.assertEqual([one for one in load.failed if one[0] == 503], [])
+        # A request at work in the last moment may be without its answer, and is told so.
+        told = {one[1] for one in load.failed if one[0] == 503}
+        self.assertLessEqual(told, {"outcome_unknown", "partition_unavailable", "unavailable"})
 
     def test_the_database_restarts(self):
         for restart in (self.cluster.database.stop, self.cluster.database.crash):
