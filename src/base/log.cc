@@ -7,12 +7,14 @@
 
 #include "base/clock.h"
 #include "base/json_writer.h"
+#include "base/silent_log.h"
 #include "base/time.h"
 
 namespace pawl::log {
 namespace {
 
 std::atomic<bool> as_json{false};
+std::atomic<int> silent{0};
 constexpr std::string_view kNames[] = {"info", "warning", "error"};
 
 // U+0080 to U+009F in UTF-8: terminals take them for escape sequences, too.
@@ -86,9 +88,13 @@ std::string json_line(std::string_view level, std::string_view message,
 
 }  // namespace
 
+SilentLog::SilentLog() { ++silent; }
+SilentLog::~SilentLog() { --silent; }
+
 void use_json(bool json) { as_json = json; }
 
 void write(Level level, std::string_view message, std::initializer_list<Field> fields) {
+  if (silent != 0) return;
   std::string_view name = kNames[static_cast<int>(level)];
   std::string line = as_json ? json_line(name, message, fields) : text_line(name, message, fields);
   line.push_back('\n');

@@ -15,6 +15,14 @@ void Liveness::observe(int64_t now_ms, const ClusterSeen& seen) {
   };
   for (const NodeSeen& node : seen.nodes)
     carry(node.name, {.incarnation = node.incarnation, .beat = node.beat, .present = true});
+  over_.clear();
+  for (const Start& owner : owners_) {
+    const auto row = now.find(owner.first);
+    if (row != now.end() && row->second.incarnation != owner.second) over_.insert(owner);
+  }
+  owners_.clear();
+  for (const PartitionSeen& partition : seen.partitions)
+    if (!partition.node.empty()) owners_.emplace(partition.node, partition.incarnation);
   // Owners whose row is gone are watched too.
   for (const PartitionSeen& partition : seen.partitions) {
     if (partition.node.empty()) continue;
@@ -27,8 +35,7 @@ void Liveness::observe(int64_t now_ms, const ClusterSeen& seen) {
 bool Liveness::is_dead(const std::string& node, const std::string& incarnation) const {
   const auto found = watched_.find(node);
   if (found == watched_.end()) return false;
-  // Another start of the node stands in its place: this one is over.
-  if (found->second.incarnation != incarnation) return true;
+  if (found->second.incarnation != incarnation) return over_.count({node, incarnation}) != 0;
   return last_read_ms_ - found->second.since_ms >= lease_ms_;
 }
 

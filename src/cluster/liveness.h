@@ -5,7 +5,9 @@
 
 #include <cstdint>
 #include <map>
+#include <set>
 #include <string>
+#include <utility>
 
 #include "cluster/node_table.h"
 
@@ -18,7 +20,9 @@ class Liveness {
 
   // A read that was answered at `now_ms`.
   void observe(int64_t now_ms, const ClusterSeen& seen);
-  // Of the last read. A node without a row is dead once it was missing for as long.
+  // Of the last read. A node without a row is dead once it was missing for as long. One in whose
+  // place another start stands is dead if it had been seen before that one was: the table of nodes
+  // is read first, so an owner that it does not name yet may be the newer of the two.
   bool is_dead(const std::string& node, const std::string& incarnation) const;
   // The beat at which it stands; nothing if it has no row.
   const uint64_t* beat_of(const std::string& node, const std::string& incarnation) const;
@@ -34,7 +38,10 @@ class Liveness {
   const int64_t lease_ms_;
   const int64_t gap_ms_;
   int64_t last_read_ms_ = INT64_MIN;
-  std::map<std::string, Watched> watched_;  // by name
+  std::map<std::string, Watched> watched_;            // by name
+  using Start = std::pair<std::string, std::string>;  // node and incarnation
+  std::set<Start> owners_;                            // of partitions, at the last read
+  std::set<Start> over_;  // of those at the read before it: another start stood in its place
 };
 
 }  // namespace pawl::cluster

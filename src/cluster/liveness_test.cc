@@ -48,6 +48,22 @@ TEST_F(LivenessTest, AnotherStartOfTheNodeEndsTheFormerOne) {
   EXPECT_EQ(liveness.beat_of("a", "1"), nullptr);
 }
 
+// The table of nodes is read first: a node may start and take partitions before the second read.
+TEST_F(LivenessTest, AStartThatIsNotInTheTableOfNodesYetIsNotOver) {
+  liveness.observe(0, beats(7));
+  ClusterSeen seen = beats(7);
+  seen.partitions[0].incarnation = "2";
+  liveness.observe(500, seen);
+  EXPECT_FALSE(liveness.is_dead("a", "2"));
+  seen.nodes[0] = {"a", "2", 1};
+  liveness.observe(1000, seen);
+  EXPECT_FALSE(liveness.is_dead("a", "2"));
+  // A third one stands where the second was seen.
+  seen.nodes[0] = {"a", "3", 1};
+  liveness.observe(1500, seen);
+  EXPECT_TRUE(liveness.is_dead("a", "2"));
+}
+
 TEST_F(LivenessTest, AnOwnerWithoutARowIsDeadAfterALease) {
   ClusterSeen seen = beats(7);
   seen.nodes.clear();

@@ -82,7 +82,8 @@ void Front::handle(http::Request&& request, http::Responder responder, Rounds& r
   const auto sink = [&] { return http::sink_for(std::move(responder)); };
   switch (route.routing) {
     case Routing::Here:
-      if (NodeDesk::answers(route)) return about_node(call, http::parts_of(std::move(request)), sink());
+      if (NodeDesk::answers(route))
+        return about_node(call, http::parts_of(std::move(request)), sink());
       return decide_anywhere(route, std::move(request), std::move(responder), rounds);
     case Routing::ById:
       if (names_cursor_of_all(request))
@@ -244,9 +245,11 @@ void Front::fetch(const api::Route& route, http::RequestParts request, std::stri
     }
     if (!waiting.incarnation.empty()) wish.interested = std::move(waiting);
   }
-  desk_.fetch(std::move(wish), [sink](FetchedJobs fetched) {
+  desk_.fetch(std::move(wish), [sink, here_only](FetchedJobs fetched) {
     if (fetched.refusal && fetched.jobs.empty()) return sink->answer(std::move(*fetched.refusal));
-    sink->answer(api::json_response(api::Surface::Ojs, 200, jobs_body(fetched.jobs)));
+    http::Response response = api::json_response(api::Surface::Ojs, 200, jobs_body(fetched.jobs));
+    if (here_only) response.headers.emplace_back(kCoveredHeader, partitions_text(fetched.covered));
+    sink->answer(std::move(response));
   });
 }
 

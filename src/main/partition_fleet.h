@@ -5,6 +5,7 @@
 // the rest by any.
 #pragma once
 
+#include <condition_variable>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -54,6 +55,7 @@ class PartitionFleet : public cluster::PartitionHost {
 
  private:
   void note_view();
+  bool others_live() const;
   PartitionSurroundings around();
 
   const ServeOptions& options_;
@@ -67,6 +69,7 @@ class PartitionFleet : public cluster::PartitionHost {
   std::unique_ptr<front::Front> front_;  // null: there is one partition, and no other node
   std::unique_ptr<link::LinkDoor> door_;
   mutable std::mutex mutex_;
+  std::condition_variable given_up_;
   std::map<uint16_t, std::unique_ptr<ServedPartition>> served_;  // guarded by mutex_
 };
 

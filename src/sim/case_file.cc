@@ -13,6 +13,7 @@ bool read_line(const std::string& name, std::istream& words, SimOptions& options
   uint64_t number = 0;
   if (name == "plant") return static_cast<bool>(words >> options.plant);
   if (name == "store") return static_cast<bool>(words >> options.store);
+  if (name == "cluster") return options.cluster = true;
   if (name == "modules") return options.modules = true;
   if (name == "seed" || name == "steps") {
     if (!(words >> word) || !read_number(word, number)) return false;
@@ -35,6 +36,7 @@ std::string write_case(const SimOptions& options, const SimReport& report) {
   text += "seed " + std::to_string(options.seed) + "\n";
   text += "steps " + std::to_string(options.steps) + "\n";
   if (!options.store.empty()) text += "store " + options.store + "\n";
+  if (options.cluster) text += "cluster\n";
   if (options.modules) text += "modules\n";
   if (!options.plant.empty()) text += "plant " + options.plant + "\n";
   if (!options.only) return text;

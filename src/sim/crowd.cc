@@ -11,7 +11,7 @@ const std::vector<std::string> kCrons = {"c1", "c2", "c3"};
 
 }  // namespace
 
-Crowd::Crowd(World& world, SimRandom& random, Verdict& verdict)
+Crowd::Crowd(Stage& world, SimRandom& random, Verdict& verdict)
     : world_(world),
       random_(random),
       verdict_(verdict),

@@ -10,13 +10,13 @@
 #include "plan/ojs/plan_node.h"
 #include "sim/chance.h"
 #include "sim/script_crowd.h"
-#include "sim/world.h"
+#include "sim/stage.h"
 
 namespace pawl::sim {
 
 class Crowd {
  public:
-  Crowd(World& world, SimRandom& random, Verdict& verdict);
+  Crowd(Stage& world, SimRandom& random, Verdict& verdict);
 
   void client_acts();
   void worker_acts();
@@ -73,7 +73,7 @@ class Crowd {
   void learn(const JobId& job);
   void activate_all();
 
-  World& world_;
+  Stage& world_;
   SimRandom& random_;
   Verdict& verdict_;
   std::vector<std::string> queues_;

@@ -19,9 +19,10 @@ struct PlantInfo {
   std::string_view checkers;  // checkers that may find it first
   bool Plants::*flag;
   std::string_view store = {};  // the store it needs; empty: any
-  std::string_view needs = {};  // "modules": every world of the search has module worlds
+  std::string_view needs = {};  // "modules": every world of the search has them; "cluster": is one
 
   bool in_modules() const { return needs == "modules"; }
+  bool in_cluster() const { return needs == "cluster"; }
 };
 std::span<const PlantInfo> all_plants();
 

@@ -9,7 +9,7 @@
 
 #include "sim/chance.h"
 #include "sim/script_task.h"
-#include "sim/world.h"
+#include "sim/stage.h"
 
 namespace pawl::sim {
 
@@ -20,7 +20,7 @@ class ScriptCrowd {
     std::function<void(const std::string&, const std::function<std::shared_ptr<SimTask>()>&)> send;
     std::vector<std::string> queues;
   };
-  ScriptCrowd(World& world, SimRandom& random, Verdict& verdict, Ways ways)
+  ScriptCrowd(Stage& world, SimRandom& random, Verdict& verdict, Ways ways)
       : world_(world), random_(random), verdict_(verdict), ways_(std::move(ways)) {}
 
   void client_acts();
@@ -44,7 +44,7 @@ class ScriptCrowd {
   std::shared_ptr<ScriptTask> task(ScriptOp op, const RunId& run);
   void send(ScriptOp op, const RunId& run, const std::function<void(ScriptTask&)>& fill);
 
-  World& world_;
+  Stage& world_;
   SimRandom& random_;
   Verdict& verdict_;
   Ways ways_;

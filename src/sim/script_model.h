@@ -159,6 +159,12 @@ class ScriptModel : public ModelRuns<ModelScript> {
   // A performer has given this answer; it may arrive at any time, or never.
   void answered(const RunId& run, uint32_t effect, const StepOutcome& outcome) {
     answers_[{run, effect}].push_back(outcome);
+    ever_answered_[{run, effect}].push_back(outcome);
+  }
+  // The same runs are read once more, from their beginnings.
+  void know_what_others_know(const ScriptModel& other) {
+    answers_ = ever_answered_ = other.ever_answered_;
+    seeds_ = other.seeds_;
   }
   // A definition whose undisturbed runs end as a plain interpreter predicts. Two seeds may draw the
   // same text; the first one determines the answers.
@@ -255,8 +261,9 @@ class ScriptModel : public ModelRuns<ModelScript> {
   const JournalModel& jobs_;
   std::map<Key, Uuid> children_;
   std::map<Key, std::vector<StepOutcome>> answers_;
-  std::map<std::string, std::string> definitions_;  // name, version → canonical text
-  std::map<std::string, std::string> newest_;       // name → version
+  std::map<Key, std::vector<StepOutcome>> ever_answered_;  // also for runs that are forgotten
+  std::map<std::string, std::string> definitions_;         // name, version → canonical text
+  std::map<std::string, std::string> newest_;              // name → version
   std::map<std::string, StoredDecision> decisions_;
   std::map<std::string, std::shared_ptr<const plan::Script>> plans_;
   std::map<std::string, uint64_t> seeds_;

@@ -109,6 +109,8 @@ std::span<const SimFlag> sim_flags() {
        }},
       {"--modules", "", "with module worlds in a third of the seeds",
        [](Command& c, Text) { return c.first.modules = true; }},
+      {"--cluster", "", "clusters of nodes over one database instead of one engine",
+       [](Command& c, Text) { return c.first.cluster = true; }},
       {"--trace", "", "print everything that happens",
        [](Command& c, Text) { return c.first.trace = true; }},
       {"--only", "LIST", "only these steps, as 3,17,29",

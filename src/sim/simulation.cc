@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "base/plant.h"
+#include "sim/cluster/cluster_simulation.h"
 #include "sim/crowd.h"
 #include "sim/module_crowd.h"
 #include "sim/world.h"
@@ -126,15 +127,18 @@ SimReport run_simulation(const SimOptions& options) {
   Plants planted;
   bool known = options.plant.empty();
   bool in_modules = false;
+  bool in_cluster = options.cluster;
   std::string store = options.store;
   for (const PlantInfo& plant : all_plants()) {
     if (plant.name != options.plant) continue;
     planted.*plant.flag = true;
     if (store.empty()) store = plant.store;
     in_modules = plant.in_modules();
+    in_cluster = in_cluster || plant.in_cluster();
     known = true;
   }
   if (!known) return refused("no such plant: " + options.plant);
+  if (in_cluster) return run_cluster(options, planted);
   if (store.empty()) store = mix64(options.seed) % kSeedsPerSqlite == 0 ? "sqlite" : "memory";
   if (store != "sqlite" && store != "memory") return refused("no such store: " + store);
   planted_bug = bug_named(options.plant);

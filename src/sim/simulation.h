@@ -18,6 +18,7 @@ struct SimOptions {
   bool trace = false;      // print the trace
   std::string plant = {};  // a bug to plant, a name of plants.def; empty: none
   std::string store = {};  // the store; empty: drawn from the seed
+  bool cluster = false;    // a cluster of nodes over one database
   bool modules = false;    // some worlds run module worlds beside jobs and definitions
   // Only these steps, with unchanged random draws: for shrinking a trace.
   std::optional<std::vector<uint32_t>> only = {};

@@ -10,6 +10,8 @@ void print_story(const SimOptions& options, const SimReport& report) {
               report.what.c_str(), report.last_lines.c_str());
   std::printf("again: pawl sim --seed %" PRIu64 " --steps %zu --trace", options.seed,
               options.steps);
+  if (options.cluster) std::printf(" --cluster");
+  if (options.modules) std::printf(" --modules");
   if (!options.store.empty()) std::printf(" --store %s", options.store.c_str());
   if (!options.plant.empty()) std::printf(" --plant %s", options.plant.c_str());
   if (options.only) {

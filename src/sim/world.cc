@@ -16,8 +16,7 @@ constexpr int kSlowTicksMax = 1'000;
 
 }  // namespace
 
-// Bounds so small that spilling, eviction, refills and row flushes happen all the time.
-CoreConfig World::draw_config(SimRandom& random) {
+CoreConfig draw_config(SimRandom& random) {
   CoreConfig config;
   config.state.ready_window_max = 4 + random.below(random.percent(50) ? 4 : 60);
   config.state.timer_window_max = 4 + random.below(random.percent(50) ? 4 : 60);

@@ -16,11 +16,15 @@
 #include "sim/module_worlds.h"
 #include "sim/plants.h"
 #include "sim/sim_store.h"
+#include "sim/stage.h"
 #include "sim/tasks.h"
 
 namespace pawl::sim {
 
-class World {
+// Bounds so small that spilling, eviction, refills and row flushes happen all the time.
+CoreConfig draw_config(SimRandom& random);
+
+class World : public Stage {
  public:
   // `sqlite`: the store is SQLite on a simulated disk, else the one in memory. `modules`: beside it
   // runs a host of module worlds, drawn from this seed; 0 = none.
@@ -36,7 +40,7 @@ class World {
   }
 
   // --- what the crowd does
-  void submit(const std::shared_ptr<SimTask>& task);
+  void submit(const std::shared_ptr<SimTask>& task) override;
 
   // --- what the world does; each is one step
   void advance(int64_t by_ms);
@@ -50,27 +54,25 @@ class World {
   void finish_commit();
   void fail_commit();  // the store refuses, and the engine shuts down in order
   void crash();
-  // Commits and answers everything decided.
-  void settle();
+  void settle() override;
   // Compares the whole state with the journal. `thorough` also walks the indexes, and restarts.
   void audit(bool thorough);
   // From now on nothing fails any more.
   void calm_down();
 
-  Desk& desk() { return desk_; }
-  EffectWorld& effects() { return effects_; }
+  Desk& desk() override { return desk_; }
+  EffectWorld& effects() override { return effects_; }
   ModuleWorlds* modules() { return modules_.get(); }  // null: there are none
-  const JournalModel& model() const { return model_; }
-  int64_t now_ms() const { return clock_.true_ms(); }
+  const JournalModel& model() const override { return model_; }
+  int64_t now_ms() const override { return clock_.true_ms(); }
   bool in_flight() const { return in_flight_.has_value(); }
   bool is_durable() const { return in_flight_ && in_flight_->durable; }
   bool wants_commit() const { return core_->wants_commit(); }
-  // The allowance of a frame may be so small that a long run would not end.
-  bool yields_early() const {
+  bool yields_early() const override {
     return config_.state.scripts.frame_allowance < ScriptDefaults().frame_allowance;
   }
-  const Plants& plants() const { return plants_; }
-  const FaultMix& mix() const { return mix_; }
+  const Plants& plants() const override { return plants_; }
+  const FaultMix& mix() const override { return mix_; }
   bool on_disk() const { return disk_.files != nullptr; }
   uint64_t crashes() const { return crashes_; }
   uint64_t life() const { return life_; }  // changes with every restart
@@ -84,7 +86,6 @@ class World {
     bool core_knows = false;
     bool released = false;
   };
-  static CoreConfig draw_config(SimRandom& random);
   void come_to_rest();
   // `same_process`: only the engine has failed.
   void reopen(bool same_process = false);

@@ -26,26 +26,31 @@ struct Changes {
   }
 };
 
-// $1 partition, $2 epoch; the number and the record, if there is one; the rows, if there are any.
-std::string commit_sql(const CommitPlace& place, bool has_record, bool first, bool has_rows) {
+// What a commit is checked against, and does.
+struct Shape {
+  bool record = false;
+  bool former = false;  // a record must be there: the one before, or, of rows alone, the newest
+  bool rows = false;
+};
+
+// $1 partition, $2 epoch; the record's number and the record; the rows. Rows alone are of a journal
+// up to $3, and must not come to stand in a database that has lost its end.
+std::string commit_sql(const CommitPlace& place, const Shape& shape) {
   std::string sql =
       "WITH f AS (SELECT 1 FROM pawl_partition WHERE id = $1::int4"
-      " AND epoch = $2::int8 FOR SHARE)";
-  int next = 3;
-  if (has_record) {
-    const bool checked = !first;
-    sql += checked ? fmt::format(
-                         ", g AS (SELECT 1 FROM f WHERE EXISTS (SELECT 1 FROM {} WHERE"
-                         " partition = $1::int4 AND number = $3::int8 - 1))",
-                         segment_table(place.former_segment))
-                   : ", g AS (SELECT 1 FROM f)";
+      " AND epoch = $2::int8 FOR SHARE), g AS (SELECT 1 FROM f";
+  if (shape.former)
+    sql += fmt::format(
+        " WHERE EXISTS (SELECT 1 FROM {} WHERE partition = $1::int4 AND number = $3::int8{})",
+        segment_table(place.former_segment), shape.record ? " - 1" : "");
+  sql += ")";
+  int next = shape.former ? 4 : 3;
+  if (shape.record) {
     sql += fmt::format(", j AS (INSERT INTO {} SELECT $1::int4, $3::int8, $4::bytea FROM g)",
                        segment_table(place.segment));
     next = 5;
-  } else {
-    sql += ", g AS (SELECT 1 FROM f)";
   }
-  if (has_rows) {
+  if (shape.rows) {
     sql += fmt::format(
         ", d AS (DELETE FROM pawl_kv k USING g, unnest(${}::int2[], ${}::bytea[]) x(s, b)"
         " WHERE (k.partition, k.space, k.key) = ($1::int4, s, b))"
@@ -61,25 +66,28 @@ std::string commit_sql(const CommitPlace& place, bool has_record, bool first, bo
 
 Result<CommitEnd> commit_batch(pg::Connection& database, const CommitPlace& place,
                                const Batch& batch) {
-  const bool has_record = batch.number != 0;
+  Shape shape{.record = batch.number != 0, .rows = !batch.writes.empty()};
   const bool first = batch.number == 1 || batch.begins_journal;
+  shape.former = shape.record ? !first : place.last != 0;
   const Changes changes(batch.writes);
-  const bool has_rows = !batch.writes.empty();
   std::string name = "commit";
-  if (has_record) name += fmt::format("_{}_{}", place.former_segment, place.segment);
-  if (has_record && first) name += "_first";
-  if (has_rows) name += "_rows";
+  if (shape.former) name += fmt::format("_{}", place.former_segment);
+  if (shape.record) name += fmt::format("_into_{}", place.segment);
+  if (shape.rows) name += "_rows";
   pg::Params params;
   params.int4(place.partition).int8(place.epoch);
-  if (has_record) params.int8(batch.number).bytes(batch.journal);
-  if (has_rows)
+  if (shape.record) {
+    params.int8(batch.number).bytes(batch.journal);
+  } else if (shape.former) {
+    params.int8(place.last);
+  }
+  if (shape.rows)
     params.int2_array(changes.deleted_spaces)
         .bytes_array(changes.deleted_keys)
         .int2_array(changes.put_spaces)
         .bytes_array(changes.put_keys)
         .bytes_array(changes.values);
-  PAWL_TRY(const pg::Rows ended,
-           database.run({name, commit_sql(place, has_record, first, has_rows)}, params));
+  PAWL_TRY(const pg::Rows ended, database.run({name, commit_sql(place, shape)}, params));
   if (ended.size() != 1 || ended.number(0, 0) != 1) return CommitEnd::Fenced;
   return ended.number(0, 1) == 1 ? CommitEnd::Done : CommitEnd::Gap;
 }

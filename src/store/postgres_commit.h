@@ -14,12 +14,13 @@ struct CommitPlace {
   uint64_t epoch = 0;
   uint32_t segment = 1;         // where the record goes
   uint32_t former_segment = 1;  // where the record before it is
+  uint64_t last = 0;            // its number; 0: there is none
 };
 
 enum class CommitEnd : uint8_t {
   Done,
   Fenced,  // the partition has another epoch
-  Gap,     // the record before this one is not there: the database is behind us
+  Gap,     // the newest record is not there: the database is behind us
 };
 
 // The errors are those of pg::Connection. Conflict: it has not happened, and may be tried again.

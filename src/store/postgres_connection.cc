@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cerrno>
+#include <thread>
 
 namespace pawl::pg {
 namespace {
@@ -73,6 +74,16 @@ Params& Params::bytes_array(std::span<const std::string_view> values) {
   return keep(std::move(out));
 }
 
+Rows Rows::row(size_t at) const {
+  PGresult* one = PQcopyResult(result_.get(), PG_COPYRES_ATTRS);
+  for (int column = 0; column < PQnfields(one); ++column) {
+    const std::string_view value = bytes(at, column);
+    const int size = is_null(at, column) ? -1 : static_cast<int>(value.size());
+    PQsetvalue(one, 0, column, const_cast<char*>(value.data()), size);
+  }
+  return Rows(one);
+}
+
 std::string_view Rows::bytes(size_t row, int column) const {
   const int at = static_cast<int>(row);
   return {PQgetvalue(result_.get(), at, column),
@@ -85,7 +96,24 @@ uint64_t Rows::number(size_t row, int column) const {
   return value;
 }
 
+void Access::pause(std::chrono::milliseconds time) const {
+  if (server != nullptr) return server->pause(time);
+  std::this_thread::sleep_for(time);
+}
+
+bool Connection::idle() const {
+  if (!usable()) return false;
+  return session_ ? !session_->in_transaction()
+                  : PQtransactionStatus(handle_.get()) == PQTRANS_IDLE;
+}
+
 Result<Connection> Connection::open(const Access& access) {
+  if (access.server != nullptr) {
+    Connection connection;
+    connection.session_ = access.server->connect(access);
+    if (!connection.session_) return connection.lost("connecting");
+    return connection;
+  }
   const std::string seconds =
       std::to_string(std::max<int64_t>(2, access.silence.count() / 1000));  // libpq takes no less
   const std::string silence = std::to_string(access.silence.count());
@@ -134,7 +162,17 @@ Status Connection::send(const char* sql, const char* prepared, const Params& par
   return ok_status();
 }
 
+Result<Rows> Connection::ask(std::string_view doing, std::string_view sql, const Params& params) {
+  sql_state_.clear();
+  if (!usable()) return lost(doing);
+  Ended ended = session_->run(sql, params);
+  if (!ended.rows && ended.sql_state.empty()) return lost(doing);
+  if (!ended.sql_state.empty()) return refused(doing, std::move(ended.sql_state), ended.message);
+  return std::move(*ended.rows);
+}
+
 Result<Rows> Connection::run(std::string_view sql, const Params& params) {
+  if (session_) return ask("running a statement", sql, params);
   PAWL_TRY_DO(send(std::string(sql).c_str(), nullptr, params, "sending a statement"));
   return finish("running a statement");
 }
@@ -150,12 +188,18 @@ Status Connection::prepare(const Query& query) {
 }
 
 Result<Rows> Connection::run(const Query& query, const Params& params) {
+  if (session_) return ask(query.name, query.sql, params);
   PAWL_TRY_DO(prepare(query));
   PAWL_TRY_DO(send(nullptr, query.name.c_str(), params, query.name));
   return finish(query.name);
 }
 
 Status Connection::each(const Query& query, const Params& params, VisitRow visit) {
+  if (session_) {
+    PAWL_TRY(const Rows rows, ask(query.name, query.sql, params));
+    for (size_t i = 0; i < rows.size() && visit(rows.row(i)); ++i) continue;
+    return ok_status();
+  }
   PAWL_TRY_DO(prepare(query));
   PAWL_TRY_DO(send(nullptr, query.name.c_str(), params, query.name));
   if (PQsetSingleRowMode(handle_.get()) == 0) return lost(query.name);
@@ -215,17 +259,22 @@ Error Connection::lost(std::string_view doing) {
     why = one_line(PQerrorMessage(handle_.get()));
     if (PQstatus(handle_.get()) == CONNECTION_OK)
       why = "no answer within " + std::to_string(silence_.count()) + " ms";
-    // A session that may still be working must not be used again.
-    handle_.reset();
   }
+  // A session that may still be working must not be used again.
+  close();
   return {ErrorCode::Unavailable, std::string(doing) + ": PostgreSQL: " + why};
 }
 
 Error Connection::refused(std::string_view doing, PGresult* result) {
-  if (const char* state = PQresultErrorField(result, PG_DIAG_SQLSTATE)) sql_state_ = state;
+  const char* state = PQresultErrorField(result, PG_DIAG_SQLSTATE);
   const char* told = PQresultErrorField(result, PG_DIAG_MESSAGE_PRIMARY);
-  const std::string message = std::string(doing) + ": PostgreSQL: " +
-                              (told != nullptr ? told : one_line(PQresultErrorMessage(result))) +
+  return refused(doing, state != nullptr ? state : "",
+                 told != nullptr ? told : one_line(PQresultErrorMessage(result)));
+}
+
+Error Connection::refused(std::string_view doing, std::string state, std::string_view told) {
+  sql_state_ = std::move(state);
+  const std::string message = std::string(doing) + ": PostgreSQL: " + std::string(told) +
                               (sql_state_.empty() ? "" : " (" + sql_state_ + ")");
   if (sql_state_ == "40001" || sql_state_ == "40P01") return {ErrorCode::Conflict, message};
   // The end of the session; whether its transaction was committed is not known.
@@ -233,7 +282,7 @@ Error Connection::refused(std::string_view doing, PGresult* result) {
                      sql_state_.starts_with("08") || sql_state_ == "25006";
   if (ended) {
     broken_ = true;
-    handle_.reset();
+    close();
     return {ErrorCode::Unavailable, message};
   }
   return {ErrorCode::StoreFailed, message};

@@ -9,6 +9,9 @@
 // After Unavailable the connection is broken and stays so.
 //
 // Thread: one at a time per connection.
+//
+// A Server stands in for PostgreSQL and libpq: the simulator's (sim/database/sim_database.h). What
+// an outcome means for the statement is decided here for both.
 #pragma once
 
 #include <libpq-fe.h>
@@ -16,6 +19,7 @@
 #include <chrono>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <set>
 #include <span>
 #include <string>
@@ -37,6 +41,11 @@ class Params {
   Params& bytes(std::string_view value);
   Params& int2_array(std::span<const int16_t> values);
   Params& bytes_array(std::span<const std::string_view> values);
+
+  size_t size() const { return values_.size(); }
+  std::string_view at(size_t i) const {
+    return {values_[i].data, static_cast<size_t>(values_[i].size)};
+  }
 
  private:
   friend class Connection;
@@ -62,6 +71,7 @@ class Rows {
   }
   std::string_view bytes(size_t row, int column) const;
   uint64_t number(size_t row, int column) const;  // int2, int4, int8; 0 if null
+  Rows row(size_t at) const;                      // a copy of this one alone
 
  private:
   friend class Connection;
@@ -77,10 +87,37 @@ struct Query {
   std::string sql;
 };
 
+class Server;
+
 struct Access {
   std::string url;
   std::string application;  // what the database's own lists show
   std::chrono::milliseconds silence{3000};
+  Server* server = nullptr;  // null: PostgreSQL, at the URL
+
+  void pause(std::chrono::milliseconds time) const;  // before another attempt
+};
+
+// How a statement of a stand-in ended. No rows: as a session that is gone, or silent for too long.
+// Otherwise the rows are the statement's if `sql_state` is empty.
+struct Ended {
+  std::optional<Rows> rows;
+  std::string sql_state = {};
+  std::string message = {};
+};
+
+class Session {
+ public:
+  virtual ~Session() = default;
+  virtual Ended run(std::string_view sql, const Params& params) = 0;
+  virtual bool in_transaction() const = 0;
+};
+
+class Server {
+ public:
+  virtual ~Server() = default;
+  virtual std::unique_ptr<Session> connect(const Access& access) = 0;  // null: cannot be reached
+  virtual void pause(std::chrono::milliseconds time) = 0;
 };
 
 class Connection {
@@ -94,12 +131,15 @@ class Connection {
   // whole. False: the rest is passed over.
   Status each(const Query& query, const Params& params, FunctionRef<bool(const Rows& row)> visit);
 
-  bool usable() const { return handle_ != nullptr && !broken_; }
-  bool idle() const { return usable() && PQtransactionStatus(handle_.get()) == PQTRANS_IDLE; }
+  bool usable() const { return (handle_ != nullptr || session_ != nullptr) && !broken_; }
+  bool idle() const;
   int backend() const { return PQbackendPID(handle_.get()); }
   // Of the last statement that failed: "23505"; "" if the database said nothing.
   const std::string& sql_state() const { return sql_state_; }
-  void close() { handle_.reset(); }
+  void close() {
+    handle_.reset();
+    session_.reset();
+  }
 
  private:
   enum class Wait { Read, ReadAndWrite };
@@ -112,8 +152,11 @@ class Connection {
   bool wait(Wait what);
   Error lost(std::string_view doing);
   Error refused(std::string_view doing, PGresult* result);
+  Error refused(std::string_view doing, std::string state, std::string_view told);
+  Result<Rows> ask(std::string_view doing, std::string_view sql, const Params& params);
 
   std::unique_ptr<PGconn, decltype(&PQfinish)> handle_{nullptr, &PQfinish};
+  std::unique_ptr<Session> session_;  // of a stand-in; then there is no handle
   std::chrono::milliseconds silence_{3000};
   bool broken_ = false;
   std::set<std::string> prepared_;

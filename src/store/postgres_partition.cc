@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "store/postgres_schema.h"
+
 namespace pawl {
 namespace {
 
@@ -24,6 +26,9 @@ void end_sessions(pg::Connection& database, const PartitionOwner& of) {
 Result<bool> take_locked(pg::Connection& database, uint16_t id, const PartitionRow& seen,
                          const PartitionOwner& owner, std::optional<uint64_t> owner_beat) {
   PAWL_TRY_DO(database.run("SET LOCAL lock_timeout = '1s'"));
+  // Should this machine be gone before it commits, the rows are free again soon: nobody could know
+  // whose session holds them.
+  PAWL_TRY_DO(database.run("SET LOCAL idle_in_transaction_session_timeout = '2s'"));
   if (owner_beat) {
     PAWL_TRY(
         const pg::Rows stands,
@@ -87,17 +92,21 @@ Result<PartitionRow> take_partition(pg::Connection& database, uint16_t id, const
                fmt::format("partition {}: a session of {} holds on to it", id, seen.owner.node)};
 }
 
-Status note_partition(pg::Connection& database, uint16_t id, const PartitionRow& row, bool free) {
-  const std::string given_up = free ? ", owner = NULL, incarnation = NULL, epoch = epoch + 1" : "";
-  PAWL_TRY(const pg::Rows noted,
-           database.run("UPDATE pawl_partition SET trim_before = $3::int8,"
-                        " first_segment = $4::int4" +
-                            given_up + " WHERE id = $1::int4 AND epoch = $2::int8 RETURNING epoch",
-                        pg::Params()
-                            .int4(id)
-                            .int8(row.epoch)
-                            .int8(row.trim_before)
-                            .int4(static_cast<int32_t>(row.first_segment))));
+Status note_partition(pg::Connection& database, uint16_t id, const PartitionRow& row,
+                      const NewestRecord& newest, bool free) {
+  std::string sql = "UPDATE pawl_partition SET trim_before = $3::int8, first_segment = $4::int4";
+  if (free) sql += ", owner = NULL, incarnation = NULL, epoch = epoch + 1";
+  sql += " WHERE id = $1::int4 AND epoch = $2::int8";
+  pg::Params params;
+  params.int4(id).int8(row.epoch).int8(row.trim_before);
+  params.int4(static_cast<int32_t>(row.first_segment));
+  if (newest.number != 0) {
+    sql += fmt::format(
+        " AND EXISTS (SELECT 1 FROM {} WHERE partition = $1::int4 AND number = $5::int8)",
+        segment_table(newest.segment));
+    params.int8(newest.number);
+  }
+  PAWL_TRY(const pg::Rows noted, database.run(sql + " RETURNING epoch", params));
   if (noted.size() == 0) return fenced(id);
   return ok_status();
 }

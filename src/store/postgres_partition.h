@@ -38,8 +38,16 @@ Result<PartitionRow> take_partition(pg::Connection& database, uint16_t id, const
                                     const PartitionOwner& owner,
                                     std::optional<uint64_t> owner_beat = {});
 
+// The newest record, as its writer knows it; 0: there is none.
+struct NewestRecord {
+  uint32_t segment = 1;
+  uint64_t number = 0;
+};
+
 // Notes what is not needed any more, under the epoch of `row`; `free`: and gives the partition up.
-// Fenced if it is not ours.
-Status note_partition(pg::Connection& database, uint16_t id, const PartitionRow& row, bool free);
+// Fenced if it is not ours, or the newest record is not there: then the database has lost what we
+// remember, and where the rest lies is not what we believe.
+Status note_partition(pg::Connection& database, uint16_t id, const PartitionRow& row,
+                      const NewestRecord& newest, bool free);
 
 }  // namespace pawl

@@ -25,8 +25,8 @@ class Segments {
   // What is in the tables from `first_segment` on.
   Status load(pg::Connection& database, uint16_t partition, uint32_t first_segment);
 
-  std::vector<Segment> list() const;
-  Segment last() const;     // where the newest record is
+  std::vector<Segment> list() const;  // empty until they are loaded
+  Segment last() const;               // where the newest record is
   uint32_t newest() const;  // where the next one goes: the same, or one that is still empty
   void open(uint32_t newest);
   void appended(uint64_t number);
@@ -37,7 +37,7 @@ class Segments {
 
  private:
   mutable std::mutex mutex_;
-  std::vector<Segment> held_;  // guarded by mutex_; never empty
+  std::vector<Segment> held_;  // guarded by mutex_; never empty once loaded
 };
 
 }  // namespace pawl

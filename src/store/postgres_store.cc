@@ -21,6 +21,8 @@ namespace {
 // PostgreSQL takes messages of a gigabyte.
 constexpr size_t kCommitBytesMax = size_t{900} << 20;
 constexpr int kConflictsMax = 5;
+constexpr int kLeaseWaitsMax = 20;
+constexpr std::chrono::milliseconds kLeaseWait{50};
 // What an old segment may still hold to be carried over.
 constexpr uint64_t kCarriedRecordsMax = 1000;
 
@@ -28,7 +30,7 @@ class OnePartition : public PostgresStore {
  public:
   explicit OnePartition(PostgresOptions options)
       : options_(std::move(options)),
-        access_{options_.url, options_.owner.application(), options_.silence},
+        access_{options_.url, options_.owner.application(), options_.silence, options_.server},
         readers_(options_.readers ? options_.readers
                                   : std::make_shared<pg::Pool>(access_, options_.readers_kept)),
         reader_(readers_, options_.partition) {}
@@ -38,20 +40,26 @@ class OnePartition : public PostgresStore {
 
   Status commit(const Batch& batch) override;
   Result<std::optional<std::string>> get(uint8_t space, std::string_view key) override {
-    return reader_.get(space, key);
+    auto value = reader_.get(space, key);
+    PAWL_TRY_DO(lease_held());
+    return value;
   }
   Status scan(uint8_t space, std::string_view from, std::string_view to, bool reverse, size_t limit,
               FunctionRef<bool(std::string_view, std::string_view)> visit) override {
-    return reader_.scan({space, from, to, reverse, false}, limit, visit);
+    PAWL_TRY_DO(reader_.scan({space, from, to, reverse, false}, limit, visit));
+    return lease_held();
   }
   Status scan_keys(uint8_t space, std::string_view from, std::string_view to, size_t limit,
                    FunctionRef<bool(std::string_view)> visit) override {
-    return reader_.scan({space, from, to, false, true}, limit,
-                        [&](std::string_view key, std::string_view) { return visit(key); });
+    PAWL_TRY_DO(reader_.scan({space, from, to, false, true}, limit,
+                             [&](std::string_view key, std::string_view) { return visit(key); }));
+    return lease_held();
   }
   Status read_journal(uint64_t from, size_t limit,
                       FunctionRef<bool(uint64_t, std::string_view)> visit) override {
-    return reader_.read_journal(segments_, std::max<uint64_t>(from, first_), last_, limit, visit);
+    PAWL_TRY_DO(
+        reader_.read_journal(segments_, std::max<uint64_t>(from, first_), last_, limit, visit));
+    return lease_held();
   }
   uint64_t journal_first() const override { return first_; }
   uint64_t journal_last() const override { return last_; }
@@ -71,9 +79,11 @@ class OnePartition : public PostgresStore {
   Status write(const Batch& batch);
   Status fail(Error error);
   Error failure() const;
+  Status lease_held() const;
   bool reachable() const { return !options_.fault || !options_.fault(); }
   void trim(uint64_t before);
   PartitionRow row() const;
+  NewestRecord newest() const;
   Status begin_segment(pg::Connection& database);
   Status carry_over(pg::Connection& database);
   Status drop_segments(pg::Connection& database);
@@ -96,6 +106,7 @@ class OnePartition : public PostgresStore {
   std::mutex writing_;
   pg::Connection writer_;         // guarded by writing_, as what follows
   std::optional<Error> failure_;  // of the last commit; sticky
+  PartitionRow taken_;            // as it was when this store last took it
   std::mutex keeping_up_;
   PartitionRow noted_;  // guarded by keeping_up_
 
@@ -125,6 +136,7 @@ Status OnePartition::take_row(const PartitionRow& seen, std::optional<uint64_t> 
   PAWL_TRY(const PartitionRow row,
            take_partition(writer_, options_.partition, seen, options_.owner, owner_beat));
   epoch_ = row.epoch;
+  taken_ = row;
   return read_bounds(row);
 }
 
@@ -151,16 +163,35 @@ OnePartition::~OnePartition() {
     writer_ = std::move(again).value();
   }
   // A commit whose outcome is unknown is over when this returns.
-  const Status given_up = note_partition(writer_, options_.partition, row(), true);
+  const Status given_up = note_partition(writer_, options_.partition, row(), newest(), true);
   if (!given_up.ok() && given_up.error().code != ErrorCode::Fenced)
     log::warning("the partition was not given up", {{"error", given_up.error().message}});
 }
 
+// A beat that is answered after the read, and finds the partition still ours, vouches for it too.
+Status OnePartition::lease_held() const {
+  if (!options_.lease_holds) return ok_status();
+  for (int waits = 0; !options_.lease_holds(); ++waits) {
+    if (waits == kLeaseWaitsMax)
+      return Error{ErrorCode::StoreFailed, "read without a lease: the rows may be another owner's"};
+    access_.pause(kLeaseWait);
+  }
+  return ok_status();
+}
+
 PartitionRow OnePartition::row() const {
+  const std::vector<Segment> list = segments_.list();
+  if (list.empty()) return taken_;  // the connection broke before they were read
   return {.epoch = epoch_,
           .owner = options_.owner,
           .trim_before = first_,
-          .first_segment = segments_.list().front().id};
+          .first_segment = list.front().id};
+}
+
+NewestRecord OnePartition::newest() const {
+  if (segments_.list().empty()) return {};
+  const Segment last = segments_.last();
+  return {last.id, last.last};
 }
 
 // --- commit
@@ -183,12 +214,12 @@ Status OnePartition::commit(const Batch& batch) {
 Status OnePartition::write(const Batch& batch) {
   if (!reachable()) return fail({ErrorCode::StoreFailed, "the database cannot be reached"});
   const Segment last = segments_.last();
-  const CommitPlace place{options_.partition, epoch_, segments_.newest(), last.id};
+  const CommitPlace place{options_.partition, epoch_, segments_.newest(), last.id, last_};
   const auto begun = std::chrono::steady_clock::now();
   for (int conflicts = 0;; ++conflicts) {
     auto ended = commit_batch(writer_, place, batch);
     if (!ended.ok() && ended.error().code == ErrorCode::Conflict && conflicts < kConflictsMax) {
-      std::this_thread::sleep_for(std::chrono::milliseconds(5 << conflicts));
+      access_.pause(std::chrono::milliseconds(5 << conflicts));
       continue;
     }
     if (!ended.ok()) return fail({ErrorCode::StoreFailed, ended.error().message});
@@ -199,7 +230,7 @@ Status OnePartition::write(const Batch& batch) {
       return fail({ErrorCode::StoreFailed,
                    fmt::format("the database lost journal records that it had acknowledged:"
                                " record {} is not there",
-                               batch.number - 1)});
+                               place.last)});
     break;
   }
   times_.add(std::chrono::steady_clock::now() - begun);
@@ -284,7 +315,7 @@ Status OnePartition::keep_up() {
   PAWL_TRY_DO(carry_over(database));
   const PartitionRow now = row();
   if (now.trim_before != noted_.trim_before || now.first_segment != noted_.first_segment) {
-    PAWL_TRY_DO(note_partition(database, options_.partition, now, false));
+    PAWL_TRY_DO(note_partition(database, options_.partition, now, newest(), false));
     noted_ = now;
   }
   return drop_segments(database);
@@ -343,6 +374,8 @@ Status OnePartition::drop_segments(pg::Connection& database) {
     PAWL_TRY_DO(database.run("BEGIN"));
     // Somebody who still reads it must not hold up everybody else behind us.
     auto dropped = database.run("SET LOCAL lock_timeout = '1s'");
+    if (dropped.ok())
+      dropped = database.run("SET LOCAL idle_in_transaction_session_timeout = '2s'");
     if (dropped.ok()) dropped = database.run("DROP TABLE IF EXISTS " + segment_table(id));
     if (dropped.ok())
       dropped = database.run(fmt::format("DELETE FROM pawl_segment WHERE id = {}", id));

@@ -7,6 +7,9 @@
 // reopen() does not help. A connection that breaks during a commit leaves its outcome unknown:
 // StoreFailed, and reopen() settles it by taking a new epoch of its own partition.
 //
+// Reads are not fenced by the database: what a former owner reads may be its successor's. Whoever
+// opens the store says whether its lease still holds, and without it a read is StoreFailed.
+//
 // Trimming costs nothing: records below the mark are not read any more, and whole segments are
 // dropped by keep_up(). After a crash some trimmed records may be there again.
 #pragma once
@@ -45,6 +48,10 @@ struct PostgresOptions {
   std::chrono::milliseconds keep_up_pause{10'000};  // 0: only when keep_up() is called
   std::chrono::seconds segment_age{24 * 3600};      // a new segment begins at this age or size
   uint64_t segment_bytes = uint64_t{4} << 30;
+  // Asked after each read; unset: always. False means that another owner may have had the partition
+  // meanwhile, and what was read may be that one's: the read waits a second for the lease, and fails.
+  std::function<bool()> lease_holds = {};
+  pg::Server* server = nullptr;  // stands in for PostgreSQL, in simulations
   // Tests only: true while the database shall not be reached by writes.
   std::function<bool()> fault = {};
 };
