@@ -23,10 +23,9 @@ import re
 import signal
 import subprocess
 import sys
-import time
 import urllib.parse
 
-from harness import LIBC, PR_SET_PDEATHSIG, free_port
+from harness import LIBC, PR_SET_PDEATHSIG, free_port, until
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 PAWL = os.path.abspath(os.environ.get("PAWL_RANDOM_NODE_PAWL", os.path.join(HERE, "../../build/pawl")))
@@ -201,10 +200,12 @@ class Nodes:
         self.processes.append(subprocess.Popen([os.path.join(HERE, "../../tools/postgres"), where], stdout=subprocess.DEVNULL,
                                                stderr=subprocess.DEVNULL, preexec_fn=dies_with_this_process))
         url = "postgresql://postgres@/postgres?host=" + urllib.parse.quote(where, safe="")
-        while subprocess.run(["psql", "-XAtq", url, "-c", "SELECT 1"], capture_output=True, check=False).returncode != 0:
+
+        def answers():
             if self.processes[0].poll() is not None:
                 sys.exit("PostgreSQL ended; is it installed?")
-            time.sleep(0.05)
+            return subprocess.run(["psql", "-XAtq", url, "-c", "SELECT 1"], capture_output=True, check=False).returncode == 0
+        until(answers, "PostgreSQL")
         return url
 
     def key(self):
@@ -221,8 +222,7 @@ class Nodes:
                 former = pids.read().split()
         except OSError:
             return
-        while any(self.is_node(pid) for pid in former):
-            time.sleep(0.01)
+        until(lambda: not any(self.is_node(pid) for pid in former), "the end of former nodes")
 
     @staticmethod
     def is_node(pid):
@@ -257,8 +257,8 @@ class Nodes:
     def await_served(self):
         """Until all nodes see all partitions served."""
         for port in self.ports:
-            while not all(one["state"] == "serving" for one in self.partitions_at(port)):
-                time.sleep(0.02)
+            until(lambda: all(one["state"] == "serving" for one in self.partitions_at(port) or [{"state": None}]),
+                  "every partition served")
 
     @staticmethod
     def partitions_at(port):
