@@ -71,8 +71,8 @@ RuntimeSetup runtime_setup(const PartitionSurroundings& around, uint16_t partiti
   setup.work_root = options.work_root.empty()
                         ? WorkRoot::in(setup.data_dir)
                         : WorkRoot{std::filesystem::absolute(options.work_root).string()};
-  // Each removes the directories of runs that it does not have.
-  if (partitions > 1) setup.work_root.path += "/partition-" + std::to_string(partition);
+  setup.work_root.partition = partition;
+  setup.work_root.partitions = partitions;
   setup.policy = options.actions;
   setup.policy.fs.off_limits = {std::filesystem::absolute(options.data_dir).string()};
   if (memory) setup.policy.fs.off_limits.push_back(setup.work_root.path);
