@@ -23,7 +23,7 @@ import re
 import signal
 import subprocess
 import sys
-import time
+import threading
 import urllib.parse
 
 from harness import LIBC, PR_SET_PDEATHSIG, free_port
@@ -204,7 +204,7 @@ class Nodes:
         while subprocess.run(["psql", "-XAtq", url, "-c", "SELECT 1"], capture_output=True, check=False).returncode != 0:
             if self.processes[0].poll() is not None:
                 sys.exit("PostgreSQL ended; is it installed?")
-            time.sleep(0.05)
+            threading.Event().wait(0.05)
         return url
 
     def key(self):
@@ -237,7 +237,7 @@ class Nodes:
         """Until all nodes see all partitions served."""
         for port in self.ports:
             while not all(one["state"] == "serving" for one in self.partitions_at(port)):
-                time.sleep(0.02)
+                threading.Event().wait(0.02)
 
     @staticmethod
     def partitions_at(port):
