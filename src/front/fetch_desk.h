@@ -47,7 +47,7 @@ struct FetchedJobs {
 class FetchDesk {
  public:
   FetchDesk(api::ServerParts& server, PartitionMap& map, Passing& passing, link::Links* links,
-            Alarm& alarm, link::Peer self);
+            Alarm& alarm, link::OwnPeer self);
   ~FetchDesk();
 
   struct Wish {
@@ -102,7 +102,7 @@ class FetchDesk {
   Passing& passing_;
   link::Links* const links_;
   Alarm& alarm_;
-  const link::Peer self_;
+  const link::OwnPeer self_;
   ReadyBoard board_;
 
   std::mutex mutex_;

@@ -34,7 +34,7 @@ struct Front::Rounds {
   }
 };
 
-Front::Front(api::ServerParts& server, PartitionMap& map, link::Links* links, link::Peer self,
+Front::Front(api::ServerParts& server, PartitionMap& map, link::Links* links, link::OwnPeer self,
              std::function<void()> look)
     : server_(server),
       map_(map),
@@ -82,7 +82,8 @@ void Front::handle(http::Request&& request, http::Responder responder, Rounds& r
   const auto sink = [&] { return http::sink_for(std::move(responder)); };
   switch (route.routing) {
     case Routing::Here:
-      if (NodeDesk::answers(route)) return about_node(call, http::parts_of(std::move(request)), sink());
+      if (NodeDesk::answers(route))
+        return about_node(call, http::parts_of(std::move(request)), sink());
       return decide_anywhere(route, std::move(request), std::move(responder), rounds);
     case Routing::ById:
       if (names_cursor_of_all(request))
