@@ -230,8 +230,12 @@ void Flow::refuse(std::string_view why, const Reply& reply) {
 }  // namespace
 
 Result<FlowOutcome> run_flow(const Address& address, const FlowPlan& plan) {
+  return run_flow(std::span(&address, 1), plan);
+}
+
+Result<FlowOutcome> run_flow(std::span<const Address> addresses, const FlowPlan& plan) {
   PAWL_TRY(const std::unique_ptr<HttpClient> client,
-           HttpClient::connect(address, plan.producers + plan.workers));
+           HttpClient::connect(addresses, plan.producers + plan.workers));
   return Flow(*client, plan).run();
 }
 

@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <limits>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -47,5 +48,7 @@ struct FlowOutcome {
 };
 
 Result<FlowOutcome> run_flow(const Address& address, const FlowPlan& plan);
+// Of several servers that are one: each connection goes to one of them.
+Result<FlowOutcome> run_flow(std::span<const Address> addresses, const FlowPlan& plan);
 
 }  // namespace pawl::bench

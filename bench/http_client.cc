@@ -79,13 +79,14 @@ std::string excerpt(const Reply& reply) {
                      cut ? " …" : "");
 }
 
-Result<std::unique_ptr<HttpClient>> HttpClient::connect(const Address& address, int connections) {
+Result<std::unique_ptr<HttpClient>> HttpClient::connect(std::span<const Address> addresses,
+                                                        int connections) {
   std::unique_ptr<HttpClient> client(new HttpClient);
   client->epoll_ = epoll_create1(EPOLL_CLOEXEC);
   if (client->epoll_ < 0) return fail_errno("epoll_create1");
   client->connections_.resize(static_cast<size_t>(connections));
   for (int index = 0; index < connections; ++index) {
-    PAWL_TRY(const int fd, open_socket(address));
+    PAWL_TRY(const int fd, open_socket(addresses[static_cast<size_t>(index) % addresses.size()]));
     client->connections_[static_cast<size_t>(index)].fd = fd;
     // Edge-triggered and registered once: no epoll_ctl on the way of a request.
     epoll_event event{};
@@ -197,7 +198,7 @@ void HttpClient::deliver(int index, ReplyHandler& handler) {
 
 Result<Caller> Caller::connect(const Address& address) {
   Caller caller;
-  PAWL_TRY(caller.client_, HttpClient::connect(address, 1));
+  PAWL_TRY(caller.client_, HttpClient::connect(std::span(&address, 1), 1));
   return caller;
 }
 

@@ -10,6 +10,7 @@
 #include <chrono>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -42,7 +43,9 @@ class ReplyHandler {
 
 class HttpClient {
  public:
-  static Result<std::unique_ptr<HttpClient>> connect(const Address& address, int connections);
+  // The connections are dealt out to the addresses in turn.
+  static Result<std::unique_ptr<HttpClient>> connect(std::span<const Address> addresses,
+                                                     int connections);
   ~HttpClient();
   HttpClient(const HttpClient&) = delete;
   HttpClient& operator=(const HttpClient&) = delete;

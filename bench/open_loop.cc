@@ -152,7 +152,7 @@ bool OpenLoop::take_job(std::optional<int64_t>& held, const Reply& reply) {
 
 Result<OpenLoopOutcome> run_open_loop(const Address& address, const OpenLoopPlan& plan) {
   PAWL_TRY(const std::unique_ptr<HttpClient> client,
-           HttpClient::connect(address, plan.producers + plan.workers));
+           HttpClient::connect(std::span(&address, 1), plan.producers + plan.workers));
   // The default slack of 50 µs would be added to every arrival.
   prctl(PR_SET_TIMERSLACK, kTimerSlackNanos, 0, 0, 0);
   Result<OpenLoopOutcome> outcome = OpenLoop(*client, plan).run();

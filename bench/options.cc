@@ -42,6 +42,8 @@ const std::vector<Flag>& flags() {
   static const std::vector<Flag> all = {
       text_flag("--pawl", "the server program (default: pawl beside this one)", &Options::pawl),
       text_flag("--data-root", "where data directories are made (default: .)", &Options::data_root),
+      text_flag("--postgres", "starts PostgreSQL in a directory, for `cluster` (tools/postgres)",
+                &Options::postgres),
       number_flag("--seconds", "length of each timed run (5)", &Options::seconds),
       number_flag("--connections", "connections of the single-request workloads",
                   &Options::connections),

@@ -13,6 +13,7 @@ struct Options {
   std::vector<std::string> workloads;  // as given; "all" stands for each of them
   std::string pawl;                    // the server; by default the one beside this program
   std::string data_root = ".";
+  std::string postgres = "tools/postgres";  // starts a PostgreSQL server in a directory
   bool json = false;
   double seconds = 5;
   int connections = 0;  // of the single-request workloads; 0: each workload's own number

@@ -76,7 +76,8 @@ ScratchDir::~ScratchDir() {
 }
 
 Result<std::unique_ptr<ServerProcess>> ServerProcess::start(const std::string& program,
-                                                            const std::string& directory) {
+                                                            const std::string& directory,
+                                                            const std::vector<std::string>& flags) {
   if (access(program.c_str(), X_OK) != 0) return fail_errno("no server at " + program);
   PAWL_TRY(const uint16_t port, free_port());
   const std::string listen = fmt::format("127.0.0.1:{}", port);
@@ -85,15 +86,17 @@ Result<std::unique_ptr<ServerProcess>> ServerProcess::start(const std::string& p
   const int log_fd = open(log.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
   if (log_fd < 0) return fail_errno("open " + log);
   const size_t log_from = static_cast<size_t>(lseek(log_fd, 0, SEEK_END));
-  const char* const arguments[] = {program.c_str(), "serve",      "--listen", listen.c_str(),
-                                   "--data",        data.c_str(), nullptr};
+  std::vector<const char*> arguments = {program.c_str(), "serve",  "--listen",
+                                        listen.c_str(),  "--data", data.c_str()};
+  for (const std::string& flag : flags) arguments.push_back(flag.c_str());
+  arguments.push_back(nullptr);
 
   std::unique_ptr<ServerProcess> server(new ServerProcess);
   server->address_ = Address{"127.0.0.1", port};
   const auto begin = Clock::now();
   const pid_t parent = getpid();
   server->pid_ = fork();
-  if (server->pid_ == 0) become_server(arguments, log_fd, parent);
+  if (server->pid_ == 0) become_server(arguments.data(), log_fd, parent);
   close(log_fd);
   if (server->pid_ < 0) return fail_errno("fork");
   PAWL_TRY_DO(server->wait_ready(log, log_from));

@@ -7,6 +7,7 @@
 #include <chrono>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "base/result.h"
 #include "http_client.h"
@@ -32,9 +33,10 @@ class ServerProcess {
  public:
   // Returns when the ready line was seen; fails with the tail of the server's output if it ends
   // before, or says nothing for ten minutes. Data and log stand below `directory` and outlive the
-  // process, so a second start there is a restart.
+  // process, so a second start there is a restart. `flags`: of `serve`, beside --listen and --data.
   static Result<std::unique_ptr<ServerProcess>> start(const std::string& program,
-                                                      const std::string& directory);
+                                                      const std::string& directory,
+                                                      const std::vector<std::string>& flags = {});
   ~ServerProcess();
   ServerProcess(const ServerProcess&) = delete;
   ServerProcess& operator=(const ServerProcess&) = delete;

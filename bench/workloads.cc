@@ -21,6 +21,7 @@ std::span<const Workload> all_workloads() {
       {"long-loop", "a loop of 10,000 and of 100,000 iterations", run_long_loop},
       {"idle", "CPU of a server with nothing to do", run_idle},
       {"queued-memory", "RSS per queued job", run_queued_memory},
+      {"cluster", "nodes over PostgreSQL against SQLite, and two against one", run_cluster},
       {"restart", "kill -9 with many queued jobs, time to serve again", run_restart},
       {"stored", "lifecycle-bulk before and after many finished jobs", run_stored},
   };

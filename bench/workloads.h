@@ -45,6 +45,8 @@ Status run_definition_fan_out(Bench& bench);
 Status run_lone_definition(Bench& bench);
 Status run_waiting_definitions(Bench& bench);
 Status run_long_loop(Bench& bench);
+// cluster.cc
+Status run_cluster(Bench& bench);
 // latency.cc
 Status run_single(Bench& bench);
 Status run_rate(Bench& bench);

@@ -1,6 +1,8 @@
 #include "api/keyed_list.h"
 
 #include "api/part_call.h"
+#include "base/base64.h"
+#include "base/hash.h"
 #include "kernel/jobs/queue.h"
 #include "kernel/state.h"
 
@@ -11,6 +13,12 @@ bool KeyedList::takes(std::string_view scoped) {
 }
 
 bool KeyedList::takes_unscoped(std::string_view key) {
+  if (keeps_hashes_) {
+    const uint64_t hash = hash64(key);
+    hashes_.append(reinterpret_cast<const char*>(&hash), sizeof hash);
+    keeps_hashes_ = hashes_.size() <= kPartNamesMax * sizeof hash;
+    if (!keeps_hashes_) hashes_.clear();
+  }
   if (!window_.takes(key)) return false;
   taken_.emplace_back(key);
   return true;
@@ -40,12 +48,14 @@ void answer_keyed_list(App& app, Call&& call, std::vector<std::string_view> name
   std::string tenant = call.tenant;
   Surface surface = call.surface();
   bool part = is_part(app, call);
+  bool tells_names = part && call.request.header(kPartHeader) == kPartNames;
   app.decide_list(std::move(call),
-                  [page, tenant, surface, part, names = std::move(names),
+                  [page, tenant, surface, part, tells_names, names = std::move(names),
                    walk = std::move(walk)](Frame& frame) -> Reply {
                     std::string items;
                     PAWL_TRY(PageWindow window, PageWindow::open(page, items));
                     KeyedList list(items, window, tenant);
+                    if (tells_names) list.keep_hashes();
                     list.writer().begin_array();
                     walk(frame, list);
                     list.writer().end_array();
@@ -56,6 +66,7 @@ void answer_keyed_list(App& app, Call&& call, std::vector<std::string_view> name
                       for (const std::string& key : list.taken()) w.string(key);
                       w.end_array();
                     }
+                    if (!list.hashes().empty()) w.field("part_hashes", base64(list.hashes()));
                     write_pagination(w, page, window.end());
                     return json_response(surface, 200, w.close());
                   });

@@ -37,6 +37,9 @@ class KeyedList {
   json::Writer& writer() { return writer_; }
   std::string_view tenant() const { return tenant_; }               // the caller's; "" sees all
   const std::vector<std::string>& taken() const { return taken_; }  // the keys on the page
+  // From now on hashes of all keys are kept, on the page or not.
+  void keep_hashes() { keeps_hashes_ = true; }
+  const std::string& hashes() const { return hashes_; }  // eight bytes each; "" = too many
 
  private:
   json::Writer writer_;
@@ -44,11 +47,13 @@ class KeyedList {
   std::string_view tenant_;
   size_t bytes_read_ = 0;
   std::vector<std::string> taken_;
+  bool keeps_hashes_ = false;
+  std::string hashes_;
 };
 
 // Answers {name: […], "pagination": …}, with the same array under each of the names: clients expect
 // different names. walk offers all entries. A part of a list (part_call.h) also gets the keys of
-// its entries, "part_keys".
+// its entries, "part_keys", and hashes of all keys, "part_hashes", if it asks for names.
 void answer_keyed_list(App& app, Call&& call, std::vector<std::string_view> names,
                        size_t limit_default, std::function<void(const Frame&, KeyedList&)> walk);
 

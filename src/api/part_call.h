@@ -14,13 +14,16 @@ namespace pawl::api {
 // What the part is for: "1", or one of the words below.
 inline constexpr std::string_view kPartHeader = "pawl-part";
 inline constexpr std::string_view kPartLook = "look";  // whether it could be done: nothing changes
-inline constexpr std::string_view kPartAct = "act";    // after all have looked
+inline constexpr std::string_view kPartNames = "names";     // of a list whose keys others may have
+inline constexpr std::string_view kPartAct = "act";         // after all have looked
 inline constexpr std::string_view kPartActAll = "act-all";  // also on what is in use
 // How many entries of a list, instead of its limit.
 inline constexpr std::string_view kPartLimitHeader = "pawl-part-limit";
 // How many jobs a worker holds, of which this partition hears only of its own.
 inline constexpr std::string_view kActiveJobsHeader = "pawl-active-jobs";
 
+// Above, a list's keys are not told, and their number becomes an estimate.
+inline constexpr size_t kPartNamesMax = 20'000;
 inline constexpr size_t kPartOffsetMax = 10'000;
 inline constexpr size_t kPartLimitMax = 11'000;
 

@@ -230,6 +230,7 @@ Result<std::unique_ptr<PostgresStore>> Member::open_store(const LeaseDecision::T
   options.partitions = setup_.partitions;
   options.owner = {self.name, self.incarnation};
   options.take = order.seen;
+  options.lease_holds = [this] { return keeper_.lease().holds(); };
   // What one partition looks after is there for all: together as often as one alone.
   options.keep_up_pause = kUpkeepPause * setup_.partitions;
   {

@@ -5,10 +5,12 @@
 #include <algorithm>
 #include <atomic>
 #include <cstdlib>
+#include <set>
 #include <utility>
 
 #include "base/json.h"
 #include "base/partition.h"
+#include "base/read_number.h"
 #include "front/sinks.h"
 
 namespace pawl::front {
@@ -44,7 +46,25 @@ std::optional<std::vector<std::string>> jobs_of(const http::Response& answer) {
   return jobs;
 }
 
+std::vector<uint16_t> partitions_of(std::string_view text) {
+  std::vector<uint16_t> partitions;
+  while (!text.empty()) {
+    const size_t end = std::min(text.find(','), text.size());
+    uint16_t partition = 0;
+    if (read_number(text.substr(0, end), partition)) partitions.push_back(partition);
+    text.remove_prefix(std::min(text.size(), end + 1));
+  }
+  return partitions;
+}
+
 }  // namespace
+
+std::string partitions_text(const std::vector<uint16_t>& partitions) {
+  std::string text;
+  for (uint16_t partition : partitions)
+    text += (text.empty() ? "" : ",") + std::to_string(partition);
+  return text;
+}
 
 // One fetch, from its first question to its answer. Used by one thread at a time: whoever brings
 // the answer that it waits for.
@@ -53,6 +73,7 @@ struct FetchDesk::Visit {
   Done done;
   FetchedJobs found = {};
   Clock::time_point until;
+  Clock::time_point give_up;  // if some partition cannot be asked
   Clock::time_point looked_everywhere;
   std::string key;  // its Idempotency-Key; "" = none
   uint32_t passes = 0;
@@ -68,8 +89,9 @@ struct FetchDesk::Visit {
   bool peers_first = false;
   bool everywhere = true;  // else only what is here, and the peer that hinted
   std::string hinting = {};
-  bool all_replayed = true;  // the answers are those of an earlier call with this key
-  int64_t retry_at_ms = 0;   // a rate held jobs back until then; 0 = none did
+  std::set<uint16_t> covered = {};  // who has nothing for it, or gave
+  bool all_replayed = true;         // the answers are those of an earlier call with this key
+  int64_t retry_at_ms = 0;          // a rate held jobs back until then; 0 = none did
   // --- while it is parked, guarded by the desk's mutex
   bool parked = false;
   uint64_t alarm = 0;
@@ -106,6 +128,7 @@ void FetchDesk::fetch(Wish wish, Done done) {
   auto visit = std::make_shared<Visit>();
   const auto most = std::chrono::milliseconds(server_.config().fetch_wait_ms_max);
   visit->until = Clock::now() + std::min(most, std::chrono::milliseconds(wish.order.wait_ms));
+  visit->give_up = Clock::now() + kOwnerWait;
   wish.order.count =
       std::min(wish.order.count, static_cast<uint32_t>(server_.config().fetch_count_max));
   visit->wish = std::move(wish);
@@ -121,6 +144,9 @@ void FetchDesk::start_pass(const std::shared_ptr<Visit>& visit) {
   visit->queue_begun = false;
   visit->retry_at_ms = 0;
   visit->all_replayed = true;
+  visit->covered.clear();
+  // Who is asked and fails is taken out again.
+  for (uint16_t here : partitions_here()) visit->covered.insert(here);
   visit->peers.clear();
   visit->peers_first = !visit->everywhere;
   // With a key each partition is asked by itself, wherever it is.
@@ -231,6 +257,8 @@ bool FetchDesk::ask_peer(const std::shared_ptr<Visit>& visit) {
   const uint32_t asked = visit->missing();
   auto sink = std::make_shared<AnswerTo>([this, visit, peer, asked](http::Response&& answer) {
     const size_t before = visit->found.jobs.size();
+    for (uint16_t partition : partitions_of(header_of(answer, kCoveredHeader)))
+      visit->covered.insert(partition);
     take(visit, std::move(answer));
     if (visit->found.jobs.size() - before >= asked)
       for (const FetchOrder::Queue& queue : visit->wish.order.queues)
@@ -252,6 +280,11 @@ void FetchDesk::take_part(const std::shared_ptr<Visit>& visit, http::Response&& 
     if (visit->retry_at_ms == 0 || ms < visit->retry_at_ms) visit->retry_at_ms = ms;
   }
   if (header_of(answer, "Idempotency-Replayed").empty()) visit->all_replayed = false;
+  if (answer.status < 500) {
+    visit->covered.insert(choice.partition);
+  } else {
+    visit->covered.erase(choice.partition);
+  }
   const size_t before = visit->found.jobs.size();
   take(visit, std::move(answer));
   if (visit->key.empty() && empty) board_.came_short(queue, choice);
@@ -277,6 +310,7 @@ void FetchDesk::end_pass(const std::shared_ptr<Visit>& visit) {
   // What an earlier call with this key waited for is not waited for again.
   const bool again = !visit->key.empty() && visit->all_replayed;
   if (!again && visit->wish.interested) note_interest(*visit);
+  if (visit->everywhere && !visit->wish.here_only && !is_complete(*visit)) return try_again(visit);
   if (!again && Clock::now() < visit->until) return park(visit);
   // It looked everywhere, and nothing that came since was overlooked.
   if (!again && visit->everywhere) return finish(visit);
@@ -284,7 +318,27 @@ void FetchDesk::end_pass(const std::shared_ptr<Visit>& visit) {
   start_pass(visit);
 }
 
+bool FetchDesk::is_complete(const Visit& visit) const {
+  return visit.covered.size() == map_.partitions();
+}
+
+// Some partition is between two owners. Jobs may wait there, so "none" would not be true.
+void FetchDesk::try_again(const std::shared_ptr<Visit>& visit) {
+  if (Clock::now() >= std::max(visit->give_up, visit->until)) {
+    visit->found.refusal = api::error_response(
+        api::Surface::Ojs,
+        {ErrorCode::NoOwner, "a partition has no owner at present; jobs may wait there"},
+        visit->wish.request.id);
+    return finish(visit);
+  }
+  alarm_.in(kAskAgain, [this, visit] {
+    visit->everywhere = true;
+    start_pass(visit);
+  });
+}
+
 void FetchDesk::finish(const std::shared_ptr<Visit>& visit) {
+  visit->found.covered.assign(visit->covered.begin(), visit->covered.end());
   if (Done done = std::exchange(visit->done, nullptr)) done(std::move(visit->found));
 }
 

@@ -3,7 +3,8 @@
 // A fetch goes through the queues from left to right, and in each through the partitions that may
 // have jobs (ReadyBoard), who was asked longest ago first; other nodes are asked as a whole, once
 // what is here did not suffice, or when they had to stand back for kPeerPause. An answer without
-// jobs means that every partition was asked or known to be empty. A fetch that may wait then parks
+// jobs means that every partition was asked or known to be empty; while one cannot be asked, the
+// fetch tries again, kOwnerWait long, and then fails. A fetch that may wait then parks
 // here, without a thread, until a queue becomes ready here or another node hints that it has; hints
 // may be lost, so it also looks everywhere each kLookEverywhere, and once more at its end.
 //
@@ -42,7 +43,13 @@ inline constexpr uint16_t kWholeNode = 0xffff;
 struct FetchedJobs {
   std::vector<std::string> jobs = {};
   std::optional<http::Response> refusal = {};
+  // Of those here, the partitions that have no more such jobs, or gave theirs.
+  std::vector<uint16_t> covered = {};
 };
+
+// In the answer of a whole node: which partitions that covers, as "0,3,5".
+inline constexpr std::string_view kCoveredHeader = "Pawl-Partitions";
+std::string partitions_text(const std::vector<uint16_t>& partitions);
 
 class FetchDesk {
  public:
@@ -88,6 +95,8 @@ class FetchDesk {
   void take(const std::shared_ptr<Visit>& visit, http::Response&& answer);
   void answered(const std::shared_ptr<Visit>& visit);
   void end_pass(const std::shared_ptr<Visit>& visit);
+  bool is_complete(const Visit& visit) const;
+  void try_again(const std::shared_ptr<Visit>& visit);
   void park(const std::shared_ptr<Visit>& visit);
   bool unpark(const std::shared_ptr<Visit>& visit);
   void finish(const std::shared_ptr<Visit>& visit);

@@ -245,9 +245,11 @@ void Front::fetch(const api::Route& route, http::RequestParts request, std::stri
     }
     if (!waiting.incarnation.empty()) wish.interested = std::move(waiting);
   }
-  desk_.fetch(std::move(wish), [sink](FetchedJobs fetched) {
+  desk_.fetch(std::move(wish), [sink, here_only](FetchedJobs fetched) {
     if (fetched.refusal && fetched.jobs.empty()) return sink->answer(std::move(*fetched.refusal));
-    sink->answer(api::json_response(api::Surface::Ojs, 200, jobs_body(fetched.jobs)));
+    http::Response response = api::json_response(api::Surface::Ojs, 200, jobs_body(fetched.jobs));
+    if (here_only) response.headers.emplace_back(kCoveredHeader, partitions_text(fetched.covered));
+    sink->answer(std::move(response));
   });
 }
 

@@ -1,10 +1,13 @@
 #include "front/merge_list.h"
 
 #include <algorithm>
+#include <cstring>
 #include <map>
 #include <optional>
+#include <set>
 
 #include "api/part_call.h"
+#include "base/base64.h"
 #include "base/json.h"
 #include "base/json_writer.h"
 #include "front/request_edit.h"
@@ -32,6 +35,7 @@ struct ListPart {
   std::optional<std::string> stop;  // where it stopped looking: a key
   std::optional<int64_t> total;
   bool is_estimate = false;
+  std::string hashes;  // of all its keys; "" if they are not told
 };
 
 Error unreadable(size_t partition) {
@@ -65,6 +69,7 @@ bool read_end(const ListRule& rule, json::View root, ListPart& part) {
     if (auto total = end->find("total")) part.total = total->as_int();
     if (auto estimate = end->find("total_is_estimate")) part.is_estimate = estimate->is_true();
   }
+  if (!from_base64(shown_text(root, "part_hashes"), part.hashes)) return false;
   const std::string cursor = shown_text(root, "next_cursor");
   if (cursor.empty()) return true;
   part.stop = rule.order == ListOrder::ByKey ? api::key_of_cursor(cursor) : cursor;
@@ -136,8 +141,23 @@ void write_entry(json::Writer& w, const ListRule& rule, const std::string& key,
   w.raw(Value(std::move(entry)).json());
 }
 
-// How many entries the whole list has. Names that several partitions have count once; how many do
-// is known as far as the page shows.
+// How many keys there are, those that several partitions have counting once. Nothing if a partition
+// does not tell its keys.
+std::optional<uint64_t> distinct_keys(const std::vector<ListPart>& parts) {
+  std::set<uint64_t> hashes;
+  for (const ListPart& part : parts) {
+    if (part.hashes.size() != static_cast<size_t>(*part.total) * sizeof(uint64_t))
+      return std::nullopt;
+    for (size_t at = 0; at < part.hashes.size(); at += sizeof(uint64_t)) {
+      uint64_t hash = 0;
+      std::memcpy(&hash, part.hashes.data() + at, sizeof hash);
+      hashes.insert(hash);
+    }
+  }
+  return hashes.size();
+}
+
+// How many entries the whole list has.
 void add_up(const ListRule& rule, const std::vector<ListPart>& parts, const Places& all,
             api::PageEnd& end) {
   uint64_t sum = 0;
@@ -147,13 +167,15 @@ void add_up(const ListRule& rule, const std::vector<ListPart>& parts, const Plac
     end.total_is_estimate |= part.is_estimate;
   }
   end.total = sum;
+  if (rule.joins != nullptr)
+    if (const auto distinct = distinct_keys(parts)) {
+      end.total = distinct;
+      return;
+    }
   size_t seen = 0;
   for (const auto& [key, places] : all) seen += places.size();
   if (rule.joins == nullptr || seen == 0) return;
-  if (seen == sum) {
-    end.total = all.size();
-    return;
-  }
+  // Else as many count more than once as among those that the page shows.
   end.total = std::max<uint64_t>(all.size(), sum * all.size() / seen);
   end.total_is_estimate = true;
 }
@@ -173,6 +195,7 @@ void write_end(json::ObjectWriter& w, const ListRule& rule, const api::Page& pag
 }  // namespace
 
 Status ask_for_list(const ListRule& rule, const api::Page& page, http::RequestParts& request) {
+  if (rule.joins != nullptr) mark_part(request, api::kPartNames);
   if (rule.end == ListEnd::CursorOnly || page.offset == 0) return ok_status();
   if (page.offset > api::kPartOffsetMax)
     return Error{ErrorCode::InvalidRequest, "too far into the list; use the cursor instead"};

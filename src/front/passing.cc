@@ -7,12 +7,11 @@
 #include <utility>
 
 #include "courier/take_messages.h"
+#include "front/leased_answer.h"
 #include "front/sinks.h"
 
 namespace pawl::front {
 namespace {
-
-constexpr std::chrono::milliseconds kAskAgain{50};
 
 // Whether sending it twice does it once.
 bool may_repeat(const http::RequestParts& request) {
@@ -123,10 +122,14 @@ void Passing::go_here(const std::shared_ptr<Trip>& trip, const Here& here) {
 void Passing::handle_here(const Here& here, http::Request&& request, http::Responder responder,
                           api::Round& round) {
   if (request.path == kMessagesPath) return take_messages_here(here, request, std::move(responder));
-  if (request.path == kKeyPath) return check_key_here(server_, std::move(request), std::move(responder));
+  if (request.path == kKeyPath)
+    return check_key_here(server_, std::move(request), std::move(responder));
   std::optional<http::Response> refusal;
   const api::Route* route = server_.route_of(request, refusal);
   if (route == nullptr) return responder.respond(std::move(*refusal));
+  if (lease_holds_)
+    responder =
+        http::responder_for(leased_answer(std::move(responder), *route, request, lease_holds_));
   if (route->routing == api::Routing::Settings && request.method != "GET" &&
       here.app->settings_gate()) {
     auto sink = std::make_shared<SettingsAnswer>(std::move(responder), here.app->settings_gate(),

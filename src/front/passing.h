@@ -21,6 +21,7 @@ namespace pawl::front {
 
 inline constexpr std::chrono::milliseconds kOwnerWait{5000};
 inline constexpr uint8_t kHopsMax = 2;
+inline constexpr std::chrono::milliseconds kAskAgain{50};
 
 // A request on its way.
 struct Errand {
@@ -51,6 +52,9 @@ class Passing {
           std::function<void()> look);
 
   void pass(Errand errand);
+  // In a cluster: whether what this node remembers is still true. What was only read leaves while
+  // it is; a change that was committed is true for ever. Before serving.
+  void use_lease(std::function<bool()> holds) { lease_holds_ = std::move(holds); }
   // Carries messages to a partition: a Transport.
   void carry(uint16_t to, std::string batch, std::function<void(Result<std::string>)> done);
   // Whether the key of a request suffices for what this node answers by itself: a node that serves
@@ -76,6 +80,7 @@ class Passing {
   link::Links* const links_;
   Alarm& alarm_;
   const std::function<void()> look_;
+  std::function<bool()> lease_holds_;
 };
 
 }  // namespace pawl::front

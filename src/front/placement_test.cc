@@ -16,8 +16,8 @@ std::string created(std::string_view path, const std::string& body, const Header
   const api::Route route{"POST", path, api::Permission::Write, api::Routing::Create, nullptr};
   const http::Request request = http::make_request(
       {.method = "POST", .target = std::string(path), .headers = headers, .body = body});
-  const CreatePlace place = place_to_create(
-      {route, request, {}, std::string(request.header("x-ojs-tenant"))}, kMany);
+  const CreatePlace place =
+      place_to_create({route, request, {}, std::string(request.header("x-ojs-tenant"))}, kMany);
   if (!place.partition) return "any";
   return std::to_string(*place.partition) + (place.queue.empty() ? "" : " as " + place.queue);
 }

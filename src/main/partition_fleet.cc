@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <thread>
 
 #include "base/log.h"
 #include "main/serve_node.h"
@@ -11,6 +12,9 @@ namespace {
 
 constexpr std::chrono::milliseconds kViewPause{100};
 constexpr std::chrono::milliseconds kFormatPause{60'000};
+constexpr std::chrono::seconds kHandOverMax{15};
+// Until the others have read who serves what now: a beat, and their kViewPause.
+constexpr std::chrono::milliseconds kOthersKnow{700};
 
 }  // namespace
 
@@ -88,10 +92,9 @@ Status PartitionFleet::join_cluster() {
   front_ = std::make_unique<front::Front>(server_, map_, links_.get(),
                                           link::OwnPeer{self.name, incarnation_, self.url},
                                           [this] { member_->look_now(); });
+  front_->passing().use_lease([this] { return member_->lease().holds(); });
   door_ = std::make_unique<link::LinkDoor>(
-      link::DoorConfig{.key = key,
-                       .incarnation = incarnation_,
-                       .may_answer = [this] { return member_->lease().holds(); }},
+      link::DoorConfig{.key = key, .incarnation = incarnation_},
       [this](uint16_t partition, uint64_t epoch, uint8_t hops, http::Request&& request,
              http::Responder&& responder) {
         return front_->deliver(partition, epoch, hops, std::move(request), std::move(responder));
@@ -167,6 +170,7 @@ void PartitionFleet::give_up(uint16_t partition, bool lost) {
                  {{"partition", std::to_string(partition)}});
   served->stop();
   served.reset();  // with its store, which frees it
+  given_up_.notify_all();
   if (!lost) front_->tell_peers_to_look();
 }
 
@@ -227,16 +231,32 @@ http::RoundHandler PartitionFleet::round_handler() {
           .end_round = std::move(handler.end_round)};
 }
 
-// A node of a cluster hands its partitions over first, while it still passes requests on.
+bool PartitionFleet::others_live() const {
+  const cluster::ClusterView view = member_->view();
+  const std::string self = member_->self().incarnation;
+  return std::any_of(view.nodes.begin(), view.nodes.end(), [&](const cluster::NodeView& node) {
+    return node.state == cluster::NodeState::Live && node.incarnation != self;
+  });
+}
+
+// A node of a cluster hands its partitions over first, while it still passes requests on and learns
+// who has them now. What nobody else can take stays until the end.
+void PartitionFleet::hand_over() {
+  if (member_ == nullptr || !others_live() || !member_->drain().ok()) return;
+  std::unique_lock lock(mutex_);
+  if (given_up_.wait_for(lock, kHandOverMax, [&] { return served_.empty(); }))
+    given_up_.wait_for(lock, kOthersKnow, [] { return false; });
+}
+
 void PartitionFleet::begin_drain() {
   server_.begin_drain();
   if (front_) front_->begin_drain();
-  if (member_ != nullptr) return member_->leave();
   std::lock_guard lock(mutex_);
   for (const auto& [id, served] : served_) served->begin_drain();
 }
 
 void PartitionFleet::stop() {
+  if (member_ != nullptr) member_->leave();
   std::map<uint16_t, std::unique_ptr<ServedPartition>> served;
   {
     std::lock_guard lock(mutex_);

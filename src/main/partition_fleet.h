@@ -6,6 +6,7 @@
 #pragma once
 
 #include <atomic>
+#include <condition_variable>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -37,6 +38,10 @@ class PartitionFleet : public cluster::PartitionHost {
 
   bool serves_any() const { return map_.any_here().has_value(); }
 
+  // Lets other nodes take the partitions while this one still answers: what they pass on until they
+  // know of it is refused undecided. Returns when nothing is served here, or when nobody takes
+  // more.
+  void hand_over();
   void begin_drain();
   // Ends all: commits what was decided.
   void stop();
@@ -58,6 +63,7 @@ class PartitionFleet : public cluster::PartitionHost {
                                                    std::unique_ptr<Store> store);
   void note_view();
   void keep_format();
+  bool others_live() const;
   PartitionSurroundings around();
 
   const ServeOptions& options_;
@@ -74,6 +80,7 @@ class PartitionFleet : public cluster::PartitionHost {
   std::atomic<uint64_t> recoveries_{0};
   std::atomic<uint64_t> recovery_us_{0};
   mutable std::mutex mutex_;
+  std::condition_variable given_up_;
   std::map<uint16_t, std::unique_ptr<ServedPartition>> served_;  // guarded by mutex_
 };
 

@@ -81,10 +81,9 @@ void log_access(const http::AccessRecord& record) {
                         {"peer", record.peer}});
 }
 
-http::ServerConfig http_config(const ServeOptions& options, const cluster::Member* member,
-                               api::ServerParts& parts, PartitionFleet& fleet) {
+http::ServerConfig http_config(const ServeOptions& options, api::ServerParts& parts,
+                               PartitionFleet& fleet) {
   http::ServerConfig config = options.http;
-  if (member != nullptr) config.may_answer = [member] { return member->lease().holds(); };
   config.wrapping_bytes_max = link::kWrappingBytesMax;
   config.judge = [&fleet](http::Request& request) { return fleet.judge(request); };
   config.run_aside = [&parts](std::function<void()>& work) {
@@ -179,7 +178,7 @@ int serve_fleet(const ServeOptions& options, api::ServerParts& parts, PartitionF
   if (member == nullptr)
     if (Status allowed = check_access(options, parts.keys()); !allowed.ok())
       return fail_serve(allowed.error());
-  auto server = http::Server::start(http_config(options, member, parts, fleet),
+  auto server = http::Server::start(http_config(options, parts, fleet),
                                     [&fleet] { return fleet.round_handler(); });
   if (!server.ok()) return fail_serve(server.error());
   parts.set_http_server(server->get());
@@ -187,6 +186,7 @@ int serve_fleet(const ServeOptions& options, api::ServerParts& parts, PartitionF
 
   wait_for_stop_signal();
   log::info("stopping");
+  fleet.hand_over();
   fleet.begin_drain();
   (*server)->drain(std::chrono::milliseconds(options.drain_ms));
   fleet.stop();

@@ -11,6 +11,7 @@ namespace {
 
 constexpr uint64_t kSeeds = 1'000;
 constexpr uint64_t kModuleSeeds = 300;  // a third of them run module worlds
+constexpr uint64_t kClusterSeeds = 120;
 constexpr uint64_t kSeedsPerPlant = 100;
 
 std::string story(uint64_t seed, const SimReport& report) {
@@ -34,6 +35,11 @@ TEST(Simulation, SeedsHoldAndEveryRarePathIsEntered) {
     ASSERT_EQ(story(seed, report), "");
     for (size_t i = 0; i < kProbeCount; ++i) probes[i] += report.probes[i];
   }
+  for (uint64_t seed = 1; seed <= kClusterSeeds; ++seed) {
+    SimReport report = run_simulation({.seed = seed, .cluster = true});
+    ASSERT_EQ(story(seed, report), "");
+    for (size_t i = 0; i < kProbeCount; ++i) probes[i] += report.probes[i];
+  }
   EXPECT_GT(crashes, kSeeds);
   for (size_t i = 0; i < kProbeCount; ++i)
     EXPECT_GT(probes[i], 0u) << probe_name(static_cast<Probe>(i)) << " was never entered";
@@ -51,6 +57,10 @@ TEST(Simulation, TheSameSeedTellsTheSameStory) {
   for (uint64_t seed = 1; seed <= 10; ++seed)
     EXPECT_EQ(run_simulation({.seed = seed}).trace_hash, run_simulation({.seed = seed}).trace_hash)
         << "seed " << seed;
+  for (uint64_t seed = 1; seed <= 5; ++seed)
+    EXPECT_EQ(run_simulation({.seed = seed, .cluster = true}).trace_hash,
+              run_simulation({.seed = seed, .cluster = true}).trace_hash)
+        << "cluster " << seed;
   EXPECT_NE(run_simulation({.seed = 1}).trace_hash, run_simulation({.seed = 2}).trace_hash);
 }
 

@@ -21,6 +21,8 @@ namespace {
 // PostgreSQL takes messages of a gigabyte.
 constexpr size_t kCommitBytesMax = size_t{900} << 20;
 constexpr int kConflictsMax = 5;
+constexpr int kLeaseWaitsMax = 20;
+constexpr std::chrono::milliseconds kLeaseWait{50};
 // What an old segment may still hold to be carried over.
 constexpr uint64_t kCarriedRecordsMax = 1000;
 
@@ -77,10 +79,7 @@ class OnePartition : public PostgresStore {
   Status write(const Batch& batch);
   Status fail(Error error);
   Error failure() const;
-  Status lease_held() const {
-    if (!options_.lease_holds || options_.lease_holds()) return ok_status();
-    return Error{ErrorCode::StoreFailed, "read without a lease: the rows may be another owner's"};
-  }
+  Status lease_held() const;
   bool reachable() const { return !options_.fault || !options_.fault(); }
   void trim(uint64_t before);
   PartitionRow row() const;
@@ -168,6 +167,17 @@ OnePartition::~OnePartition() {
   const Status given_up = note_partition(writer_, options_.partition, row(), newest(), true);
   if (!given_up.ok() && given_up.error().code != ErrorCode::Fenced)
     log::warning("the partition was not given up", {{"error", given_up.error().message}});
+}
+
+// A beat that is answered after the read, and finds the partition still ours, vouches for it too.
+Status OnePartition::lease_held() const {
+  if (!options_.lease_holds) return ok_status();
+  for (int waits = 0; !options_.lease_holds(); ++waits) {
+    if (waits == kLeaseWaitsMax)
+      return Error{ErrorCode::StoreFailed, "read without a lease: the rows may be another owner's"};
+    access_.pause(kLeaseWait);
+  }
+  return ok_status();
 }
 
 PartitionRow OnePartition::row() const {

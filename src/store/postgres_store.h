@@ -49,7 +49,7 @@ struct PostgresOptions {
   std::chrono::seconds segment_age{24 * 3600};      // a new segment begins at this age or size
   uint64_t segment_bytes = uint64_t{4} << 30;
   // Asked after each read; unset: always. False means that another owner may have had the partition
-  // meanwhile, and what was read may be that one's: the read fails.
+  // meanwhile, and what was read may be that one's: the read waits a second for the lease, and fails.
   std::function<bool()> lease_holds = {};
   pg::Server* server = nullptr;  // stands in for PostgreSQL, in simulations
   // Tests only: true while the database shall not be reached by writes.

@@ -70,6 +70,15 @@ def new_id(rng=random):
     return "-".join((text[:8], text[8:12], text[12:16], text[16:20], text[20:]))
 
 
+def work_directory(data, run):
+    """Where the files of a run lie; the server has several partitions if PAWL is random_node.py."""
+    work = os.path.join(data, "work")
+    if os.path.basename(PAWL) != "random_node.py":
+        return os.path.join(work, run)
+    partitions = int(os.environ.get("PAWL_RANDOM_NODE_PARTITIONS", "6"))
+    return os.path.join(work, f"partition-{int(run[-4:], 16) % partitions}", run)
+
+
 class Client:
     """One keep-alive connection. Not for sharing between threads.
 
@@ -128,12 +137,13 @@ class Client:
     # The calls that every test makes, by their names in the contract.
     def push(self, type="test.echo", args=(), queue=None, **fields):
         options = dict(fields.pop("options", {}))
+        more = {"timeout_s": fields.pop("timeout_s")} if "timeout_s" in fields else {}
         if queue is not None:
             options["queue"] = queue
         body = {"type": type, "args": list(args), **fields}
         if options:
             body["options"] = options
-        return self.post("/ojs/v1/jobs", body)
+        return self.post("/ojs/v1/jobs", body, **more)
 
     def job(self, job_id):
         return self.get(f"/ojs/v1/jobs/{job_id}")

@@ -22,7 +22,7 @@ import time
 
 from definition_oracle import Oracle, judge_events
 from definition_world import World
-from harness import Client, Server, TimedOut, Worker, join_all, new_id, until
+from harness import Client, Server, TimedOut, Worker, join_all, new_id, until, work_directory
 
 FINISHED = {"completed", "failed", "cancelled"}
 RUN_DEADLINE_S = 40
@@ -69,7 +69,7 @@ class Play:
         self.client = Client(self.server.port)
 
     def start(self):
-        self.world.prepare(os.path.join(self.server.data, "work", self.id))
+        self.world.prepare(work_directory(self.server.data, self.id))
         body = {"definition": self.world.definition, "id": self.id, "inputs": self.world.inputs(), "name": self.name}
         reply = self.client.post("/v1/runs?lenient=true", body)
         if reply.status != 201:

@@ -271,7 +271,7 @@ class Keys(ClusterCase):
 
     def test_a_key_made_on_one_node_opens_the_others(self):
         for number in range(3):
-            made = self.good(self.clients[number].post("/v1/keys", {"name": f"key-{number}", "scope": "write"}))
+            made = self.good(self.clients[number].post("/v1/keys", {"name": f"key-{number}", "scopes": ["read", "write"]}))
             own = [self.closed(node.client(headers={"Authorization": f"Bearer {made['key']}"})) for node in self.cluster.nodes]
             for client in own:
                 for k in range(3):

@@ -207,16 +207,36 @@ class Faults(unittest.TestCase):
         self.answers_of_all()
 
     def test_a_node_that_the_others_cannot_call(self):
+        node = self.owner_of_some()
+        self.addCleanup(node.gate.mend)
+        partition = next(k for k, name in self.cluster.owners().items() if name == node.name)
+        other = next(one for one in self.cluster.nodes if one is not node)
         for mode in ("refuse", "hang"):
-            node = self.owner_of_some()
-            load = Pushers(self.cluster)
-            load.more(30)
+            made = new_id()[:-4] + f"{partition:04x}"
+            answers = []
+
+            def push(made=made, answers=answers):
+                client = other.client()
+                answers.append(client.push("cut", id=made, queue="cut", timeout_s=120))
+                client.close()
             node.gate.cut(mode)
-            load.more(30)
+            pushing = threading.Thread(target=push)
+            pushing.start()
+            # It is served all the time, for those who call the node itself.
+            direct = self.closed(node.client())
+            self.assertEqual(direct.push("direct", id=new_id()[:-4] + f"{partition:04x}", queue="cut").status, 201)
             node.gate.mend()
-            load.more(30)
-            self.all_are_there(load.end().pushed)
-            self.answers_of_all()
+            pushing.join()
+            # An answer that says yes is true; else it says that nothing happened, or that it may have.
+            reply = answers[0]
+            found = until(lambda: self.client.job(made).status, "an answer")
+            if reply.status == 201:
+                self.assertEqual(found, 200)
+            else:
+                self.assertIn((reply.status, code_of(reply)), [(503, "partition_unavailable"), (503, "outcome_unknown")])
+                if code_of(reply) == "partition_unavailable":
+                    self.assertEqual(found, 404)
+        self.answers_of_all()
 
     def test_a_node_whose_row_is_gone_enters_anew(self):
         """It loses its partitions, gets some again, and calls and is called as before: under another incarnation."""

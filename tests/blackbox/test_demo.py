@@ -6,6 +6,7 @@ import tempfile
 import unittest
 
 from harness import PAWL
+from postgres_database import postgres_programs
 
 DEADLINE_S = 120
 
@@ -45,6 +46,19 @@ class Demo(unittest.TestCase):
             self.assertTrue(again, run.stdout)
             self.assertNotEqual(again.group(1), killed.group(1))
             self.assertGreater(int(again.group(2)), 0)
+
+    @unittest.skipIf(postgres_programs() is None, "there is no PostgreSQL server here; `tools/setup test` installs one")
+    def test_three_nodes_lose_nothing(self):
+        with tempfile.TemporaryDirectory() as place:
+            os.chmod(place, 0o755)  # PostgreSQL's user must get there
+            run = demo("cluster", place=place)
+            self.assertEqual(run.returncode, 0, run.stdout + run.stderr)
+            for told in (r"kill -9 \d+: n2 is gone", "SIGSTOP: n3", "SIGCONT: n3", r"lost +0\n", r"doubled +0\n", "PASS"):
+                self.assertRegex(run.stdout, told)
+            pushed, completed = (re.search(what + r" +(\d+)\n", run.stdout).group(1) for what in ("jobs pushed", "jobs completed"))
+            self.assertEqual(pushed, completed)
+            self.assertGreater(int(pushed), 0)
+            self.assertEqual(os.listdir(place), [])
 
     def test_an_unknown_tour_is_refused(self):
         with tempfile.TemporaryDirectory() as place:

@@ -69,6 +69,7 @@ void tell_all_workers(App& app, Call&& call) {
 struct Deregistration {
   std::string worker;
   bool gone = false;
+  bool part = false;  // other partitions may still refuse
   JobId from;
   int64_t started_ms = 0;
   uint64_t requeued = 0;
@@ -94,7 +95,8 @@ void deregister(App& app, Call&& call) {
   work->worker = call.params[0];
   work->started_ms = app.clock().now_ms();
   WorkerInfo worker;
-  if (is_part(app, call)) {
+  work->part = is_part(app, call);
+  if (work->part) {
     work->gone = call.request.header(kPartHeader) == kPartActAll;
   } else if (app.workers().find(call.params[0], worker)) {
     work->gone = is_stale(worker, work->started_ms);
@@ -104,7 +106,7 @@ void deregister(App& app, Call&& call) {
   sweep(
       app, std::move(call), [work](Frame& frame) { return work->slice(frame); },
       [&app, work] {
-        app.workers().forget(work->worker);
+        if (!work->part) app.workers().forget(work->worker);
         return deregistered_response(work->worker, work->requeued);
       });
 }

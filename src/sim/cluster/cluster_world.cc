@@ -55,10 +55,9 @@ ClusterWorld::ClusterWorld(SimRandom& random, uint64_t seed, Verdict& verdict, c
   // As distributed databases do it.
   if (random.percent(15)) faults.conflict = 50 + random.below(250);
   for (uint16_t id = 0; id < partitions_; ++id) {
-    CoreConfig config = draw_config(random);
-    config.state.partition = id;
-    config.state.partitions = partitions_;
-    configs_.push_back(config);
+    // To its kernel each is the only one: names have their homes where they are used, and no
+    // messages go between partitions.
+    configs_.push_back(draw_config(random));
     books_.push_back(new_books(id));
   }
   records_.resize(partitions_);
@@ -289,7 +288,9 @@ void ClusterWorld::lose_records() {
   for (uint16_t id = 0; id < partitions_; ++id) {
     if (books_[id]->head() == kept_heads_[id]) {
       // Rows without a record may be lost: a connection that outlives this would not notice.
-      if (Serving* serving = served_by(id)) database_.end_sessions_of(serving->application());
+      for (const auto& each : nodes_)
+        if (each->alive() && each->serving(id) != nullptr)
+          database_.end_sessions_of(each->application());
       continue;
     }
     books_[id]->close();

@@ -139,8 +139,6 @@ cluster::HeldPartition Serving::held() const {
 
 int64_t Serving::now_ms() const { return node_.clock().now_ms(); }
 
-const std::string& Serving::application() const { return node_.application(); }
-
 void Serving::submit(const std::shared_ptr<SimTask>& task, uint64_t asked_head) {
   if (stage_ != Stage::Serving)
     return task->refuse({ErrorCode::Unavailable, "the partition is not served here"});

@@ -54,7 +54,6 @@ class Serving {
   uint64_t epoch() const { return store_ ? store_->epoch() : 0; }
   const Core* core() const { return core_.get(); }
   int64_t now_ms() const;  // wall time there
-  const std::string& application() const;
 
  private:
   class Gate;

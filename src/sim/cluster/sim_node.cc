@@ -81,11 +81,11 @@ bool SimNode::enter() {
   cluster::Liveness liveness(kTimes.lease_ms, kTimes.gap_ms);
   std::string former = setup_.former;
   while (alive()) {
-    const auto entered = table_->enter(identity_, former);
+    const auto entered = table_->enter(identity_, former, false);
     if (entered.ok() && *entered) return alive();
     if (entered.ok()) {
       // Somebody of this name: one that lives, or one that died elsewhere.
-      const auto seen = table_->beat(identity_);
+      const auto seen = table_->beat(identity_, {});
       if (seen.ok()) liveness.observe(steady_ms(), *seen);
       for (const cluster::NodeSeen& node : seen.ok() ? seen->nodes : seen_.nodes)
         if (node.name == setup_.name && liveness.is_dead(node.name, node.incarnation))
@@ -116,8 +116,15 @@ void SimNode::keep() {
 }
 
 void SimNode::beat_once() {
+  if (leaving_ && !leaving_told_) {
+    const auto told = table_->set_draining(setup_.name, true);
+    leaving_told_ = told.ok();
+  }
+  std::vector<cluster::PartitionReport> reports;
+  for (const auto& serving : servings_)
+    if (!serving->over()) reports.push_back({serving->partition(), serving->held().stage, 0});
   const int64_t sent_ms = steady_ms();
-  auto seen = table_->beat(identity_);
+  auto seen = table_->beat(identity_, reports);
   if (!seen.ok() || !alive()) return;
   seen_ = std::move(*seen);
   std::vector<cluster::HeldPartition> held;

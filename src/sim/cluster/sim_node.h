@@ -89,6 +89,7 @@ class SimNode {
   int64_t lease_until_ms_ = 0;
   bool leaving_ = false;
   bool joined_ = false;
+  bool leaving_told_ = false;
   bool gone_ = false;  // it has left in order
   uint64_t serial_ = 0;
   uint64_t anew_ = 0;  // how often it entered anew

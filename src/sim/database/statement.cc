@@ -2,6 +2,7 @@
 
 #include "base/check.h"
 #include "base/read_number.h"
+#include "store/postgres_schema.h"
 
 namespace pawl::sim {
 namespace {
@@ -106,7 +107,7 @@ struct Call {
   }
 };
 
-std::string segment_name(uint32_t id) { return "pawl_journal_" + std::to_string(id); }
+std::string segment_name(uint32_t id) { return segment_table(id); }
 
 // --- the schema
 
@@ -143,7 +144,7 @@ StatementResult add_meta(Call& call) {
   call.host.change({[count = call.numbers[0]](Tables& tables) {
                       tables.meta["partitions"] = std::to_string(count);
                       tables.meta["cluster_id"] = "simulated";
-                      tables.meta["schema"] = "1";
+                      tables.meta["schema"] = std::to_string(kPostgresSchema);
                     },
                     [](const Tables& tables) { return tables.meta.count("schema") != 0; }});
   return {};
@@ -198,7 +199,7 @@ StatementResult lock_node_at_beat(Call& call) {
            row->second.beat == call.values.number(2);
   };
   if (!stands()) return {};
-  if (!call.host.lock(node_row(call.values.bytes(0)), RowLock::Update)) return held_row();
+  if (!call.host.lock(node_row(call.values.bytes(0)), RowLock::Share)) return held_row();
   if (!stands()) return {};
   return one_row({number_cell(1)});
 }
@@ -288,7 +289,9 @@ StatementResult enter_node(Call& call) {
                   .version = call.values.bytes(3),
                   .started_ms = call.host.now_ms(),
                   .beat = 1,
-                  .last_seen_ms = call.host.now_ms()};
+                  .last_seen_ms = call.host.now_ms(),
+                  .draining = row != call.host.tables().nodes.end() ? row->second.draining
+                                                                    : call.values.number(6) == 1};
   call.host.change({[name, entered](Tables& tables) { tables.nodes[name] = entered; }});
   return one_row({number_cell(1)});
 }
@@ -304,18 +307,32 @@ StatementResult beat(Call& call) {
   if (beaten && !call.host.lock(node_row(name), RowLock::Update)) return held_row();
   beaten = beaten && is_ours();
   if (beaten)
-    call.host.change({[name, now_ms = call.host.now_ms()](Tables& tables) {
-      NodeRow& row = tables.nodes[name];
-      ++row.beat;
-      row.last_seen_ms = now_ms;
-    }});
+    call.host.change(
+        {[name, now_ms = call.host.now_ms(), stages = call.values.bytes(2)](Tables& tables) {
+          NodeRow& row = tables.nodes[name];
+          ++row.beat;
+          row.stages = stages;
+          row.last_seen_ms = now_ms;
+        }});
   StatementResult result;
   for (const auto& [node, row] : before)
-    result.rows.push_back(
-        {number_cell(beaten ? 1 : 0), node, row.incarnation, number_cell(row.beat), row.url,
-         row.version, number_cell(static_cast<uint64_t>(row.started_ms)),
-         number_cell(static_cast<uint64_t>(row.last_seen_ms)), number_cell(row.draining ? 1 : 0)});
+    result.rows.push_back({number_cell(beaten ? 1 : 0), node, row.incarnation,
+                           number_cell(row.beat), row.url, row.version,
+                           number_cell(static_cast<uint64_t>(row.started_ms)),
+                           number_cell(static_cast<uint64_t>(row.last_seen_ms)),
+                           number_cell(row.draining ? 1 : 0), row.stages});
   return result;
+}
+
+StatementResult set_draining(Call& call) {
+  const std::string name = call.values.bytes(0);
+  if (call.host.tables().nodes.count(name) == 0) return {};
+  if (!call.host.lock(node_row(name), RowLock::Update)) return held_row();
+  if (call.host.tables().nodes.count(name) == 0) return {};
+  call.host.change({[name, draining = call.values.number(1) == 1](Tables& tables) {
+    tables.nodes[name].draining = draining;
+  }});
+  return one_row({number_cell(1)});
 }
 
 StatementResult sweep(Call& call) {
@@ -595,11 +612,14 @@ constexpr KnownStatement kKnown[] = {
      " $3::bytea",
      get_value},
     {"SELECT key*", scan_rows},
-    {"WITH b AS (UPDATE pawl_node SET beat = beat + 1, last_seen = clock_timestamp() WHERE name ="
-     " $1::text AND incarnation = $2::text::uuid RETURNING 1) SELECT (SELECT count(*) FROM b),"
-     " name, incarnation::text, beat, url, version, (extract(epoch FROM started_at) *"
-     " 1000)::int8, (extract(epoch FROM last_seen) * 1000)::int8, draining::int4 FROM pawl_node",
+    {"WITH b AS (UPDATE pawl_node SET beat = beat + 1, last_seen = clock_timestamp(), stages ="
+     " $3::text WHERE name = $1::text AND incarnation = $2::text::uuid RETURNING 1) SELECT (SELECT"
+     " count(*) FROM b), name, incarnation::text, beat, url, version, (extract(epoch FROM"
+     " started_at) * 1000)::int8, (extract(epoch FROM last_seen) * 1000)::int8, draining::int4,"
+     " stages FROM pawl_node",
      beat},
+    {"UPDATE pawl_node SET draining = $2::int4 = 1 WHERE name = $1::text RETURNING 1",
+     set_draining},
     {"SELECT id, epoch, coalesce(owner, ''), coalesce(incarnation::text, '') FROM pawl_partition"
      " ORDER BY id",
      read_owners},
@@ -613,7 +633,7 @@ constexpr KnownStatement kKnown[] = {
     {"SET LOCAL lock_timeout = '#s'", set_lock_timeout},
     {"SET LOCAL idle_in_transaction_session_timeout = '#s'", set_idle_timeout},
     {"SELECT 1 FROM pawl_node WHERE name = $1::text AND incarnation = $2::text::uuid AND beat ="
-     " $3::int8 FOR UPDATE",
+     " $3::int8 FOR SHARE",
      lock_node_at_beat},
     {"UPDATE pawl_partition SET owner = $3::text, incarnation = $4::text::uuid, epoch = epoch*",
      take_row},
@@ -636,8 +656,12 @@ constexpr KnownStatement kKnown[] = {
     {"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = $1::text"
      " AND pid <> pg_backend_pid()",
      terminate},
-    {"INSERT INTO pawl_node VALUES ($1::text, $2::text::uuid, $3::text, $4::text, '1',"
-     " clock_timestamp(), 1, clock_timestamp(), false) ON CONFLICT (name) DO UPDATE SET*",
+    {"INSERT INTO pawl_node VALUES ($1::text, $2::text::uuid, $3::text, $4::text, $6::text,"
+     " clock_timestamp(), 1, clock_timestamp(), $7::int4 = 1, '') ON CONFLICT (name) DO UPDATE SET"
+     " incarnation = excluded.incarnation, url = excluded.url, version = excluded.version, formats "
+     "="
+     " excluded.formats, started_at = excluded.started_at, beat = 1, last_seen ="
+     " excluded.last_seen, stages = '' WHERE pawl_node.incarnation = $5::text::uuid RETURNING 1",
      enter_node},
     {"DELETE FROM pawl_node WHERE last_seen < clock_timestamp() - interval '10 minutes'", sweep},
     {"DELETE FROM pawl_node WHERE name = $1::text AND incarnation = $2::text::uuid", leave_node},
@@ -688,7 +712,7 @@ StatementResult carry_out(StatementHost& host, std::string_view sql,
 }
 
 bool only_reads_rows(std::string_view sql) {
-  return sql.starts_with("SELECT") && sql.find(" FOR UPDATE") == std::string_view::npos &&
+  return sql.starts_with("SELECT") && sql.find(" FOR SHARE") == std::string_view::npos &&
          sql.find("pg_terminate_backend") == std::string_view::npos;
 }
 

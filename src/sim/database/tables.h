@@ -24,6 +24,7 @@ struct NodeRow {
   uint64_t beat = 0;
   int64_t last_seen_ms = 0;
   bool draining = false;
+  std::string stages = {};
 };
 
 struct OwnerRow {
