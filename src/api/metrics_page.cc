@@ -28,6 +28,28 @@ class MetricsText {
     int size = std::snprintf(text, sizeof text, " %.15g\n", value);
     out_.append(text, static_cast<size_t>(size));
   }
+  // How many, and how long they took together.
+  void durations(std::string_view name, std::string_view help, uint64_t count, uint64_t micros) {
+    describe(name, "summary", help);
+    sample(std::string(name) + "_sum", "", static_cast<double>(micros) / 1e6);
+    sample(std::string(name) + "_count", "", static_cast<double>(count));
+  }
+  // `counts`: up to each bound, and beyond the last.
+  void histogram(std::string_view name, std::string_view help, const auto& bounds_us,
+                 const auto& counts, uint64_t micros) {
+    describe(name, "histogram", help);
+    uint64_t below = 0;
+    for (size_t i = 0; i < counts.size(); ++i) {
+      below += counts[i];
+      char bound[32] = "+Inf";
+      if (i < bounds_us.size())
+        std::snprintf(bound, sizeof bound, "%g", static_cast<double>(bounds_us[i]) / 1e6);
+      sample(std::string(name) + "_bucket", "le=\"" + std::string(bound) + "\"",
+             static_cast<double>(below));
+    }
+    sample(std::string(name) + "_sum", "", static_cast<double>(micros) / 1e6);
+    sample(std::string(name) + "_count", "", static_cast<double>(below));
+  }
   void one(std::string_view name, std::string_view type, std::string_view help, auto value) {
     describe(name, type, help);
     sample(name, "", static_cast<double>(value));
@@ -59,6 +81,8 @@ void add_store(MetricsText& page, const Store& store) {
   page.sample("pawl_store_fsync_seconds", label("quantile", "0.99"), seconds(stats.sync_ns_p99));
   page.one("pawl_store_journal_bytes_total", "counter", "Journal bytes written.",
            stats.journal_bytes);
+  page.one("pawl_store_retries_total", "counter",
+           "Commits tried again, since the database chose another transaction.", stats.retries);
   page.one("pawl_store_file_bytes", "gauge", "Size of the data file.", stats.file_bytes);
   page.one("pawl_store_wal_bytes", "gauge", "Log in use.", stats.wal_bytes);
   page.one("pawl_journal_first", "gauge", "Number of the oldest record kept.",
@@ -80,11 +104,29 @@ void add_partitions(MetricsText& page, const NodeParts& node) {
   each("pawl_partition_owned", [](const auto&) { return 1; });
   page.describe("pawl_partition_epoch", "gauge", "How often its owner has changed, or settled.");
   each("pawl_partition_epoch", [](const auto& partition) { return partition.epoch; });
+  const NodeFigures figures = node.server.node_figures();
+  page.describe("pawl_messages_unsettled", "gauge",
+                "Messages of a partition that their receivers have not taken yet.");
+  for (const auto& [partition, messages] : figures.messages_unsettled)
+    page.sample("pawl_messages_unsettled", label("partition", std::to_string(partition)),
+                static_cast<double>(messages));
+  page.one("pawl_takeovers_total", "counter", "Partitions taken from a dead node.",
+           figures.takeovers);
+  page.one("pawl_fenced_total", "counter", "Partitions lost to another node.", figures.fenced);
+  page.durations("pawl_recovery_seconds", "How long partitions took from taken to served.",
+                 figures.recoveries, figures.recovery_us);
+  page.one("pawl_forwarded_total", "counter", "Requests passed on to other nodes.",
+           figures.links.passed_on);
+  page.histogram("pawl_forward_seconds",
+                 "From passing a request on to its answer; without those that wait.",
+                 link::LinkStats::kBoundsUs, figures.links.forwards, figures.links.forward_us);
 }
 
 void add_engine(MetricsText& page, const EngineStats& stats) {
   page.one("pawl_engine_batches_total", "counter", "Batches committed by the engine.",
            stats.batches);
+  page.durations("pawl_store_commit_seconds", "How long batches took to become durable.",
+                 stats.batches, stats.commit_us);
   page.one("pawl_runs_quarantined_total", "counter",
            "Runs and jobs that were ended since the server kept dying of them.", stats.quarantined);
   page.one("pawl_engine_tasks_total", "counter", "Requests decided and durable.", stats.tasks);
@@ -119,20 +161,8 @@ void add_http(MetricsText& page, const Metrics& metrics, const http::ServerStats
   for (size_t i = 1; i < metrics.responses.size(); ++i)
     page.sample("pawl_http_requests_total", label("class", std::to_string(i) + "xx"),
                 static_cast<double>(metrics.responses[i].load()));
-  constexpr std::string_view kLatency = "pawl_http_request_seconds";
-  page.describe(kLatency, "histogram", "From the whole request read to its answer queued.");
-  uint64_t below = 0;
-  for (size_t i = 0; i < metrics.latency.size(); ++i) {
-    below += metrics.latency[i].load();
-    char bound[32] = "+Inf";
-    if (i < Metrics::kLatencyMicros.size())
-      std::snprintf(bound, sizeof bound, "%g",
-                    static_cast<double>(Metrics::kLatencyMicros[i]) / 1e6);
-    page.sample("pawl_http_request_seconds_bucket", label("le", bound), static_cast<double>(below));
-  }
-  page.sample("pawl_http_request_seconds_sum", "",
-              static_cast<double>(metrics.latency_micros_total.load()) / 1e6);
-  page.sample("pawl_http_request_seconds_count", "", static_cast<double>(below));
+  page.histogram("pawl_http_request_seconds", "From the whole request read to its answer queued.",
+                 Metrics::kLatencyMicros, metrics.latency, metrics.latency_micros_total.load());
   page.one("pawl_http_requests_refused_total", "counter", "Refused by key, scope or origin.",
            metrics.requests_refused.load());
   page.one("pawl_http_connections", "gauge", "Connections open.", stats.connections_open);

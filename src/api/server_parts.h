@@ -17,6 +17,7 @@
 #include "api/cors.h"
 #include "api/keys.h"
 #include "api/metrics.h"
+#include "api/node_figures.h"
 #include "api/reader_pool.h"
 #include "api/router.h"
 #include "api/workers.h"
@@ -93,6 +94,9 @@ class ServerParts {
   // Without it this server is alone. Before serving.
   void use_cluster(ClusterAccess access) { cluster_ = std::move(access); }
   const ClusterAccess& cluster() const { return cluster_; }
+  // Without it they are all 0. Before serving.
+  void use_node_figures(std::function<NodeFigures()> figures) { figures_ = std::move(figures); }
+  NodeFigures node_figures() const { return figures_ ? figures_() : NodeFigures{}; }
   // Keys are known where a partition is served. False: whoever decides a call checks its key; this
   // node only passes it on. Without it they are always known. Before serving.
   void use_knows_keys(std::function<bool()> knows) { knows_keys_ = std::move(knows); }
@@ -130,6 +134,7 @@ class ServerParts {
   actions::ActionRunner* actions_ = nullptr;
   const actions::Vault* vault_ = nullptr;
   ClusterAccess cluster_;
+  std::function<NodeFigures()> figures_;
   std::function<bool()> knows_keys_;
   ReaderPool readers_;
   // Last members, so that they stop first: their work uses the others.

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "api/app.h"
+#include "api/cluster.h"
 #include "api/node_pages.h"
 #include "api/part_call.h"
 #include "api/process_usage.h"
@@ -87,6 +88,18 @@ const EngineLoop* failed_engine(const NodeParts& node) {
   return nullptr;
 }
 
+// Without an owner, or with one that does not serve it yet, as /v1/cluster tells it.
+std::vector<uint16_t> unserved_partitions(const NodeParts& node) {
+  std::vector<uint16_t> unserved = node.without_owner;
+  for (const cluster::PartitionView& one : shown_cluster(node).partitions)
+    if (one.state == cluster::PartitionState::Free ||
+        one.state == cluster::PartitionState::Recovering)
+      unserved.push_back(one.id);
+  std::sort(unserved.begin(), unserved.end());
+  unserved.erase(std::unique(unserved.begin(), unserved.end()), unserved.end());
+  return unserved;
+}
+
 }  // namespace
 
 http::Response health_page(const NodeParts& node, Surface surface) {
@@ -107,6 +120,7 @@ http::Response health_page(const NodeParts& node, Surface surface) {
 }
 
 http::Response ready_page(const NodeParts& node, Surface surface) {
+  const std::vector<uint16_t> unserved = unserved_partitions(node);
   EnginePulse oldest;
   for (App* app : node.apps) {
     const EnginePulse pulse = app->engine().pulse();
@@ -116,14 +130,14 @@ http::Response ready_page(const NodeParts& node, Surface surface) {
   const bool stuck =
       std::max(oldest.turn_age_ms, oldest.commit_age_ms) > node.server.config().stuck_after_ms;
   const bool good =
-      !stuck && failed_engine(node) == nullptr && !node.draining() && node.without_owner.empty();
+      !stuck && failed_engine(node) == nullptr && !node.draining() && unserved.empty();
   json::ObjectWriter w;
   w.field("status", stuck ? "stuck" : good ? "ready" : "not_ready");
   w.field_bool("ready", good).field_int("engine_turn_age_ms", oldest.turn_age_ms);
   w.field_int("commit_age_ms", oldest.commit_age_ms);
-  if (!node.without_owner.empty()) {
-    w.key("partitions_without_owner").begin_array();
-    for (uint16_t partition : node.without_owner) w.integer(partition);
+  if (!unserved.empty()) {
+    w.key("partitions_unserved").begin_array();
+    for (uint16_t partition : unserved) w.integer(partition);
     w.end_array();
   }
   return json_response(surface, good ? 200 : 503, w.close());

@@ -12,6 +12,7 @@
 #include "base/log.h"
 #include "base/read_number.h"
 #include "base/uuid.h"
+#include "cluster/format_rise.h"
 #include "cluster/postgres_node_table.h"
 #include "store/postgres_schema.h"
 
@@ -60,6 +61,15 @@ Result<uint16_t> settle_partitions(const MemberSetup& setup, const NodeIdentity&
   return settle_schema(database, kPartitionsOfCluster);
 }
 
+Result<std::optional<uint64_t>> risen_in(pg::Connection& database, uint64_t in_force) {
+  PAWL_TRY(const pg::Rows rows,
+           database.run("SELECT formats::int8 FROM pawl_node"
+                        " WHERE last_seen > clock_timestamp() - interval '10 minutes'"));
+  std::vector<uint64_t> spoken;
+  for (size_t i = 0; i < rows.size(); ++i) spoken.push_back(rows.number(i, 0));
+  return risen_format(in_force, spoken);
+}
+
 }  // namespace
 
 Result<std::unique_ptr<Member>> Member::join(MemberSetup setup) {
@@ -98,9 +108,42 @@ Member::~Member() { leave(); }
 Status Member::read_meta() {
   PAWL_TRY(pg::Connection database, pg::Connection::open(access_of(setup_, self())));
   PAWL_TRY(cluster_id_, claim_meta(database, "cluster_id", ""));
-  PAWL_TRY(const std::string format, claim_meta(database, "format", std::to_string(setup_.format)));
-  if (!read_number(format, format_))
+  return read_format(database);
+}
+
+// Read after the node's row is there: whoever raises the format sees the row, or is seen here.
+Status Member::read_format(pg::Connection& database) {
+  PAWL_TRY(const std::string text, claim_meta(database, "format", std::to_string(setup_.format)));
+  uint64_t in_force = 0;
+  if (!read_number(text, in_force))
     return Error{ErrorCode::Corrupt, "pawl_meta: format is no number"};
+  if (in_force > setup_.format)
+    return Error{ErrorCode::Unsupported, "the database has journal format " + text +
+                                             ", this Pawl knows up to " +
+                                             std::to_string(setup_.format)};
+  format_ = in_force;
+  return ok_status();
+}
+
+Status Member::keep_format(bool raise) {
+  PAWL_TRY(pg::Connection database, pg::Connection::open(access_of(setup_, self())));
+  PAWL_TRY_DO(read_format(database));
+  if (!raise || setup_.hold_format) return ok_status();
+  PAWL_TRY(auto risen, risen_in(database, format_));
+  if (!risen) return ok_status();
+  // Once more while nobody enters. A transaction that ends with its connection is undone.
+  PAWL_TRY_DO(database.run("BEGIN"));
+  PAWL_TRY_DO(database.run("SET LOCAL idle_in_transaction_session_timeout = '2s'"));
+  PAWL_TRY_DO(database.run("LOCK TABLE pawl_node IN SHARE MODE"));
+  PAWL_TRY(risen, risen_in(database, format_));
+  if (!risen) return ok_status();
+  PAWL_TRY_DO(database.run(
+      "UPDATE pawl_meta SET value = $2::text WHERE name = 'format' AND value = $1::text",
+      pg::Params().bytes(std::to_string(format_)).bytes(std::to_string(*risen))));
+  PAWL_TRY_DO(database.run("COMMIT"));
+  log::info("every node speaks the next journal format: it is in force now",
+            {{"format", std::to_string(*risen)}});
+  format_ = *risen;
   return ok_status();
 }
 

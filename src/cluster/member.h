@@ -37,7 +37,8 @@ struct MemberSetup {
   std::string name;
   std::string url;
   std::string version;
-  uint64_t format = 1;  // the newest format of the journal that this node speaks
+  uint64_t format = 1;       // the newest format of the journal that this node speaks
+  bool hold_format = false;  // keep_format() does not raise the one in force
   // Another process lives under this node's name: it can serve nothing any more.
   LeaseKeeper::Lost lost = [](const Error&) {};
   LeaseTimes times = {};
@@ -67,6 +68,11 @@ class Member : private PartitionOrders {
   Status drain();
   Status undrain();
 
+  // Learns the journal format in force; `raise`: and raises it once all nodes speak the next one
+  // (cluster/format_rise.h). For now and then; by the owner of partition 0 alone. Waits for the
+  // database.
+  Status keep_format(bool raise);
+
   Result<actions::Vault> vault();
   const Lease& lease() const { return keeper_.lease(); }
   ClusterView view() const;
@@ -81,6 +87,7 @@ class Member : private PartitionOrders {
          std::string former);
 
   Status read_meta();
+  Status read_format(pg::Connection& database);
   void take(const LeaseDecision::Take& order) override;
   void give_up(uint16_t partition, bool lost) override;
   uint64_t journal_head(uint16_t partition) override { return host_->journal_head(partition); }
@@ -93,7 +100,7 @@ class Member : private PartitionOrders {
   const DirectoryLock lock_;
   const ClusterKey key_;
   std::string cluster_id_;  // since join(), as the next
-  uint64_t format_ = 0;
+  std::atomic<uint64_t> format_{0};
   PartitionHost* host_ = nullptr;  // since start()
   std::atomic<uint64_t> takeovers_{0};
   std::atomic<uint64_t> fenced_{0};

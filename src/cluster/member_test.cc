@@ -287,6 +287,39 @@ TEST_F(Members, ANodeWhoseRowIsGoneGoesOnAsAnother) {
   EXPECT_EQ(nodes["a"].host.append(0), "ok");
 }
 
+TEST_F(Members, TheFormatRisesWhenTheLastOldNodeHasGone) {
+  const auto speaking = [&](const std::string& name, uint64_t format) {
+    MemberSetup own = setup(name);
+    own.format = format;
+    auto joined = Member::join(own);
+    EXPECT_TRUE(joined.ok()) << joined.error().message;
+    return std::move(joined).value();
+  };
+  auto old = speaking("a", 1);
+  const auto newer = speaking("b", 2);
+  EXPECT_TRUE(newer->keep_format(true).ok());
+  EXPECT_EQ(newer->view().format, 1u);
+  old.reset();
+  EXPECT_TRUE(newer->keep_format(false).ok());
+  EXPECT_EQ(newer->view().format, 1u) << "that is for the owner of partition 0";
+  EXPECT_TRUE(newer->keep_format(true).ok());
+  EXPECT_EQ(newer->view().format, 2u);
+  EXPECT_EQ(backing.ask("SELECT value FROM pawl_meta WHERE name = 'format'"), "2");
+  EXPECT_NE(refused(setup("a")).find("journal format 2, this Pawl knows up to 1"),
+            std::string::npos);
+}
+
+TEST_F(Members, AFormatThatIsHeldStays) {
+  { const auto first = Member::join(setup("a")); }
+  MemberSetup holding = setup("b");
+  holding.format = 2;
+  holding.hold_format = true;
+  const auto member = Member::join(holding);
+  ASSERT_TRUE(member.ok()) << member.error().message;
+  EXPECT_TRUE((*member)->keep_format(true).ok());
+  EXPECT_EQ((*member)->view().format, 1u);
+}
+
 TEST_F(Members, TheDatabaseEndsItsSessions) {
   join("a");
   join("b");

@@ -373,7 +373,9 @@ void EngineLoop::note_stats() {
 
 void EngineLoop::commit_now(ClosedBatch& closed) {
   commit_began_ms_.store(steady_ms(), std::memory_order_relaxed);
+  const auto begun = std::chrono::steady_clock::now();
   Status status = store_.commit(closed.batch);
+  const auto took = std::chrono::steady_clock::now() - begun;
   commit_began_ms_.store(0, std::memory_order_relaxed);
   size_t tasks = closed.outgoing.answers.size();
   if (!status.ok()) {
@@ -384,6 +386,8 @@ void EngineLoop::commit_now(ClosedBatch& closed) {
   Core::release(closed, follow_);
   std::lock_guard lock(mutex_);
   ++stats_.batches;
+  stats_.commit_us +=
+      static_cast<uint64_t>(std::chrono::duration_cast<std::chrono::microseconds>(took).count());
   stats_.tasks += tasks;
 }
 

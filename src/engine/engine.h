@@ -47,6 +47,7 @@ struct EngineStats {
   uint64_t outages = 0;      // of the store
   uint64_t quarantined = 0;  // runs and jobs
   uint64_t batches = 0;
+  uint64_t commit_us = 0;  // that they took to become durable, in all
   uint64_t tasks = 0;
   uint64_t journal_head = 0;
   size_t inputs_waiting = 0;

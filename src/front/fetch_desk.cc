@@ -113,7 +113,7 @@ std::string jobs_body(const std::vector<std::string>& jobs, std::string_view bef
 }
 
 FetchDesk::FetchDesk(api::ServerParts& server, PartitionMap& map, Passing& passing,
-                     link::Links* links, Alarm& alarm, link::Peer self)
+                     link::Links* links, Alarm& alarm, link::OwnPeer self)
     : server_(server),
       map_(map),
       passing_(passing),
@@ -251,7 +251,7 @@ bool FetchDesk::ask_peer(const std::shared_ptr<Visit>& visit) {
   passed.request.body = visit->wish.order.part(visit->wish.order.queues, visit->missing());
   if (Clock::now() < visit->until) {
     passed.request.headers.emplace_back("pawl-waiting-node", self_.name);
-    passed.request.headers.emplace_back("pawl-waiting-incarnation", self_.incarnation);
+    passed.request.headers.emplace_back("pawl-waiting-incarnation", self_.incarnation.now());
     passed.request.headers.emplace_back("pawl-waiting-url", self_.url);
   }
   const uint32_t asked = visit->missing();
@@ -471,7 +471,7 @@ void FetchDesk::tell_interested(const std::string& queue) {
     link::Passed hint{.partition = kWholeNode, .hops = 1};
     hint.request.method = "POST";
     hint.request.target = std::string(kHintPath);
-    hint.request.headers.emplace_back("pawl-hinting-incarnation", self_.incarnation);
+    hint.request.headers.emplace_back("pawl-hinting-incarnation", self_.incarnation.now());
     hint.request.body = queue;
     // A hint may be lost: who waits looks everywhere now and then.
     links_->call({interest.peer, std::move(hint),

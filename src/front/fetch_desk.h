@@ -54,7 +54,7 @@ std::string partitions_text(const std::vector<uint16_t>& partitions);
 class FetchDesk {
  public:
   FetchDesk(api::ServerParts& server, PartitionMap& map, Passing& passing, link::Links* links,
-            Alarm& alarm, link::Peer self);
+            Alarm& alarm, link::OwnPeer self);
   ~FetchDesk();
 
   struct Wish {
@@ -111,7 +111,7 @@ class FetchDesk {
   Passing& passing_;
   link::Links* const links_;
   Alarm& alarm_;
-  const link::Peer self_;
+  const link::OwnPeer self_;
   ReadyBoard board_;
 
   std::mutex mutex_;

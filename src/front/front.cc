@@ -34,7 +34,7 @@ struct Front::Rounds {
   }
 };
 
-Front::Front(api::ServerParts& server, PartitionMap& map, link::Links* links, link::Peer self,
+Front::Front(api::ServerParts& server, PartitionMap& map, link::Links* links, link::OwnPeer self,
              std::function<void()> look)
     : server_(server),
       map_(map),

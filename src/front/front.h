@@ -25,7 +25,7 @@ namespace pawl::front {
 class Front {
  public:
   // `links`: null on a server that is alone. `look`: see Passing.
-  Front(api::ServerParts& server, PartitionMap& map, link::Links* links, link::Peer self,
+  Front(api::ServerParts& server, PartitionMap& map, link::Links* links, link::OwnPeer self,
         std::function<void()> look = {});
   ~Front();
   Front(const Front&) = delete;

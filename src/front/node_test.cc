@@ -76,9 +76,68 @@ TEST(FrontNode, ItIsReadyOnceEveryPartitionIsServed) {
   world.give_up(1);
   const std::string waits = world.told("GET", "/ready");
   EXPECT_EQ(waits.substr(0, 3), "503");
-  EXPECT_NE(waits.find(R"("partitions_without_owner":[1])"), std::string::npos) << waits;
+  EXPECT_NE(waits.find(R"("partitions_unserved":[1])"), std::string::npos) << waits;
   world.take(1);
   EXPECT_EQ(world.told("GET", "/ready").substr(0, 3), "200");
+}
+
+// As /v1/cluster tells it: a partition that is being recovered has an owner, and nobody serves it.
+TEST(FrontNode, ItIsNotReadyWhileAPartitionIsRecovered) {
+  FrontWorld world;
+  cluster::ClusterView view;
+  for (uint16_t k = 0; k < 3; ++k)
+    view.partitions.push_back(
+        {{.id = k, .epoch = 1, .node = "here"}, cluster::PartitionState::Serving});
+  view.warnings = {"a batch was refused"};
+  world.server.use_cluster({.view = [&view] { return view; }});
+  EXPECT_EQ(world.told("GET", "/ready").substr(0, 3), "200");
+  view.partitions[2].state = cluster::PartitionState::HandingOver;
+  EXPECT_EQ(world.told("GET", "/ready").substr(0, 3), "200");
+  view.partitions[0].state = cluster::PartitionState::Recovering;
+  const std::string waits = world.told("GET", "/ready");
+  EXPECT_EQ(waits.substr(0, 3), "503");
+  EXPECT_NE(waits.find(R"("partitions_unserved":[0])"), std::string::npos) << waits;
+  EXPECT_EQ(value_at(world.body("GET", "/v1/cluster"), {"warnings"}), R"(["a batch was refused"])");
+}
+
+TEST(FrontNode, FiguresOfTheNodeAreOnItsPage) {
+  FrontWorld world;
+  api::NodeFigures figures{.takeovers = 2, .fenced = 1, .recoveries = 3, .recovery_us = 1'500'000};
+  figures.links.passed_on = 9;
+  figures.links.forwards[1] = 4;
+  figures.links.forwards.back() = 1;
+  figures.links.forward_us = 2'000'000;
+  figures.messages_unsettled = {{1, 7}};
+  world.server.use_node_figures([&figures] { return figures; });
+  const std::string page = world.body("GET", "/metrics");
+  EXPECT_EQ(samples(page, "pawl_takeovers_total") + samples(page, "pawl_fenced_total") +
+                samples(page, "pawl_forwarded_total"),
+            "pawl_takeovers_total 2\npawl_fenced_total 1\npawl_forwarded_total 9\n");
+  EXPECT_EQ(
+      samples(page, "pawl_recovery_seconds_sum") + samples(page, "pawl_recovery_seconds_count"),
+      "pawl_recovery_seconds_sum 1.5\npawl_recovery_seconds_count 3\n");
+  EXPECT_EQ(samples(page, "pawl_messages_unsettled"),
+            "pawl_messages_unsettled{partition=\"1\"} 7\n");
+  EXPECT_NE(page.find("pawl_forward_seconds_bucket{le=\"0.00025\"} 0\n"
+                      "pawl_forward_seconds_bucket{le=\"0.0005\"} 4\n"),
+            std::string::npos)
+      << page;
+  EXPECT_NE(page.find("pawl_forward_seconds_bucket{le=\"+Inf\"} 5\npawl_forward_seconds_sum 2\n"
+                      "pawl_forward_seconds_count 5\n"),
+            std::string::npos)
+      << page;
+}
+
+TEST(FrontNode, ASingleServerTellsEachPartitionsJournal) {
+  FrontWorld world;
+  world.push_to(2);
+  const std::string shown = world.body("GET", "/v1/cluster");
+  EXPECT_EQ(value_at(shown, {"nodes"}).find("[0,1,2]") != std::string::npos, true) << shown;
+  for (uint16_t k = 0; k < 3; ++k)
+    EXPECT_NE(shown.find(R"("state":"serving","journal_head":)" +
+                         std::to_string(world.app(k).store().journal_last()) + "}"),
+              std::string::npos)
+        << shown;
 }
 
 TEST(FrontNode, WithoutAPartitionItStillTellsOfItself) {

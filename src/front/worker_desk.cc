@@ -61,7 +61,7 @@ struct WorkerDesk::WorkerCall {
 };
 
 WorkerDesk::WorkerDesk(api::ServerParts& server, PartitionMap& map, Passing& passing,
-                       link::Links* links, Alarm& alarm, link::Peer self)
+                       link::Links* links, Alarm& alarm, link::OwnPeer self)
     : server_(server),
       map_(map),
       passing_(passing),
@@ -82,7 +82,7 @@ std::vector<link::Peer> WorkerDesk::other_nodes(std::vector<std::string>& servin
     const bool known = std::any_of(nodes.begin(), nodes.end(), [&](const link::Peer& peer) {
       return peer.incarnation == node.incarnation;
     });
-    if (node.state != cluster::NodeState::Dead && !known && node.incarnation != self_.incarnation)
+    if (node.state != cluster::NodeState::Dead && !known && !self_.incarnation.is(node.incarnation))
       nodes.push_back({node.name, node.incarnation, node.url});
   }
   return nodes;

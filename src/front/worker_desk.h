@@ -23,7 +23,7 @@ inline constexpr std::string_view kWorkersPath = "/v1/internal/workers";
 class WorkerDesk {
  public:
   WorkerDesk(api::ServerParts& server, PartitionMap& map, Passing& passing, link::Links* links,
-             Alarm& alarm, link::Peer self);
+             Alarm& alarm, link::OwnPeer self);
 
   // Gives the order to all nodes; what they know then of all workers.
   using Known = std::function<void(Result<std::vector<api::WorkerInfo>>)>;
@@ -57,7 +57,7 @@ class WorkerDesk {
   Passing& passing_;
   link::Links* const links_;
   Alarm& alarm_;
-  const link::Peer self_;
+  const link::OwnPeer self_;
 };
 
 }  // namespace pawl::front

@@ -50,7 +50,7 @@ void LinkDoor::serve(http::Request&& request, http::Responder responder) {
   }
   const auto batch = read_batch(request.body);
   if (!batch) return refuse_it({400, "malformed", "the batch cannot be read"});
-  if (batch->head.receiver_incarnation != config_.incarnation) {
+  if (!config_.incarnation.is(batch->head.receiver_incarnation)) {
     return refuse_it({412, "other_incarnation", "this node was started again since"});
   }
   if (!guard_.take(batch->head.sender_incarnation, batch->head.counter)) {

@@ -24,6 +24,7 @@
 #include "http/request.h"
 #include "http/responder.h"
 #include "http/server.h"
+#include "link/own_incarnation.h"
 #include "link/replay_guard.h"
 #include "link/seal.h"
 #include "link/warnings.h"
@@ -32,8 +33,8 @@
 namespace pawl::link {
 
 struct DoorConfig {
-  std::string key;          // ClusterKey::derive(cluster_id, "link")
-  std::string incarnation;  // of this process
+  std::string key;  // ClusterKey::derive(cluster_id, "link")
+  OwnIncarnation incarnation;
   Versions versions = {};
   size_t stream_bytes_max = 1024 * 1024;
   // As ServerConfig::may_answer: an answer that may not leave becomes LinkFailure::Unknown.

@@ -278,6 +278,22 @@ TEST(LinkFailures, ARestartedPeerDecidesNothing) {
   EXPECT_EQ(node.door().stats().calls, 0U);
 }
 
+// A node that enters its cluster anew is another process for the others, in both directions.
+TEST(LinkFailures, ANodeThatEntersAnewGoesOnUnderItsNewIncarnation) {
+  OwnIncarnation serving("serving-1");
+  ServingNode node(http::echo, {.incarnation = serving});
+  OwnIncarnation passing("passing-1");
+  const auto from = links({.incarnation = passing});
+  EXPECT_EQ(call(*from, node.peer(), passed("POST", "/", "a"))->wait(), "answer 200 POST / [a]|");
+  serving.change("serving-2");
+  passing.change("passing-2");
+  EXPECT_EQ(call(*from, node.peer(), passed("POST", "/", "b"))->wait(), "failed NotMine|");
+  Peer now = node.peer();
+  now.incarnation = "serving-2";
+  EXPECT_EQ(call(*from, now, passed("POST", "/", "c"))->wait(), "answer 200 POST / [c]|");
+  EXPECT_NE(node.last_batch().find("passing-2"), std::string::npos);
+}
+
 TEST(LinkFailures, AVersionThatThePeerDoesNotSpeakIsRefused) {
   ServingNode node(http::echo, {.versions = {1, 2}});
   const auto from = links({.versions = {3, 4}});

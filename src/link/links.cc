@@ -23,7 +23,7 @@ constexpr int kCheckEveryMs = 250;
 constexpr int kPausedCheckMs = 5;
 
 Status check_links_config(const LinksConfig& config) {
-  const bool good = !config.key.empty() && !config.incarnation.empty() && config.lines_max > 0 &&
+  const bool good = !config.key.empty() && !config.incarnation.is("") && config.lines_max > 0 &&
                     config.waiting_lines_max > 0 && config.connect_ms_max > 0 &&
                     config.answer_ms_max > 0 && config.idle_ms_max > 0 &&
                     config.versions.lowest <= config.versions.highest;

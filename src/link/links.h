@@ -29,6 +29,7 @@
 
 #include "base/result.h"
 #include "http/answer_sink.h"
+#include "link/own_incarnation.h"
 #include "link/wire.h"
 
 namespace pawl::link {
@@ -37,6 +38,13 @@ struct Peer {
   std::string name;
   std::string incarnation;
   std::string url;  // http://host:port or https://host:port
+};
+
+// This process, as the others reach it.
+struct OwnPeer {
+  std::string name;
+  OwnIncarnation incarnation;
+  std::string url;
 };
 
 // NotSent: the peer never had the whole request, or refused it before anything was done.
@@ -53,9 +61,9 @@ struct LinkCall {
 };
 
 struct LinksConfig {
-  std::string key;          // ClusterKey::derive(cluster_id, "link")
-  std::string name;         // of this node
-  std::string incarnation;  // of this process
+  std::string key;   // ClusterKey::derive(cluster_id, "link")
+  std::string name;  // of this node
+  OwnIncarnation incarnation;
   Versions versions = {};
 
   size_t lines_max = 32;             // to one peer, for calls that do not wait

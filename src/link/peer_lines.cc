@@ -145,8 +145,9 @@ Load PeerLines::load_of(std::vector<std::shared_ptr<OngoingCall>> calls, bool wa
   size_t bytes = 512;
   for (const auto& call : calls) bytes += call->bytes;
   load.body.reserve(bytes);
+  const std::string incarnation = context_.config->incarnation.now();
   append_batch_head(load.body, {.sender = context_.config->name,
-                                .sender_incarnation = context_.config->incarnation,
+                                .sender_incarnation = incarnation,
                                 .receiver_incarnation = peer_.incarnation,
                                 .counter = ++context_.counter});
   for (const auto& call : calls) append_call(load.body, std::exchange(call->passed, {}));

@@ -102,7 +102,8 @@ TEST(Config, EverySettingReachesItsPlace) {
   std::string text =
       "listen: 0.0.0.0:1\ndata: d\nstore: postgres://u@h/d\npartitions: 48\nwork_root: /w/r\nnode: "
       "n1\n"
-      "advertise: http://n1:1\ncluster_key: c.key\nstore_readers: 7\napi_key: k\nno_auth: "
+      "advertise: http://n1:1\ncluster_key: c.key\nstore_readers: 7\nlink_ca: ca.pem\ncluster:\n  "
+      "hold_format: true\napi_key: k\nno_auth: "
       "true\nlog_format: "
       "json\naccess_log: true\n"
       "io_threads: 3\ndrain_time: 5s\ntls:\n  cert: c.pem\n  key: k.pem\nvisibility_timeout: 90s\n"
@@ -132,6 +133,8 @@ TEST(Config, EverySettingReachesItsPlace) {
   EXPECT_EQ(o.database + " " + o.node + " " + o.advertise + " " + o.cluster_key,
             "postgres://u@h/d n1 http://n1:1 c.key");
   EXPECT_EQ(o.store_readers, 7u);
+  EXPECT_EQ(o.link_ca, "ca.pem");
+  EXPECT_TRUE(o.hold_format);
   EXPECT_EQ(o.api_keys, std::vector<std::string>{"k"});
   EXPECT_TRUE(o.no_auth && o.log_json && o.access_log);
   EXPECT_EQ(o.http.io_threads, 3);

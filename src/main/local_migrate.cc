@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <optional>
 
+#include "base/read_number.h"
 #include "cli/session.h"
 #include "cli/terminal.h"
 #include "cluster/cluster_key.h"
@@ -212,10 +213,26 @@ int fail_migration(const Error& error) {
   return error.code == ErrorCode::InvalidRequest ? cli::kUsage : cli::kRefused;
 }
 
+// With another number most ids and names would have another home than the partition they are in.
+Status check_number(const Invocation& given, uint16_t partitions) {
+  uint16_t wanted = partitions;
+  if (given.has("--partitions") && !read_number(given.text("--partitions"), wanted))
+    return Error{ErrorCode::InvalidRequest, "--partitions takes a number"};
+  if (wanted == partitions) return ok_status();
+  return Error{ErrorCode::Conflict,
+               "the source has " + std::to_string(partitions) +
+                   (partitions == 1 ? " partition" : " partitions") +
+                   ", and a migration keeps that number: ids and names say where things are. For " +
+                   std::to_string(wanted) + ", begin with an empty store"};
+}
+
 int migrate(const Invocation& given) {
   auto from = open_place(given, "--from", 0);
   if (!from.ok()) return fail_migration(from.error());
-  auto to = open_place(given, "--to", static_cast<uint16_t>((*from)->stores().size()));
+  const auto partitions = static_cast<uint16_t>((*from)->stores().size());
+  if (Status same = check_number(given, partitions); !same.ok())
+    return fail_migration(same.error());
+  auto to = open_place(given, "--to", partitions);
   if (!to.ok()) return fail_migration(to.error());
   const auto copied = copy_all(**from, **to);
   if (!copied.ok()) {
@@ -235,7 +252,8 @@ std::vector<cli::Command> store_commands() {
            {},
            {{"--from", "STORE", "sqlite:DIR or a postgres:// URL"},
             {"--to", "STORE", "the same; empty"},
-            {"--cluster-key", "FILE", "of the PostgreSQL side"}},
+            {"--cluster-key", "FILE", "of the PostgreSQL side"},
+            {"--partitions", "N", "refused unless the source has as many: the number stays"}},
            "Offline: no server may use either. Ids, numbers, partitions and sealed secrets stay as "
            "they "
            "are, and the source stays as it was.\nPAWL_VAULT_KEY, if the vault has a passphrase, "

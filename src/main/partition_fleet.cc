@@ -11,13 +11,10 @@ namespace pawl {
 namespace {
 
 constexpr std::chrono::milliseconds kViewPause{100};
+constexpr std::chrono::milliseconds kFormatPause{60'000};
 constexpr std::chrono::seconds kHandOverMax{15};
 // Until the others have read who serves what now: a beat, and their kViewPause.
 constexpr std::chrono::milliseconds kOthersKnow{700};
-
-link::Peer peer_of(const cluster::NodeIdentity& node) {
-  return {node.name, node.incarnation, node.url};
-}
 
 }  // namespace
 
@@ -54,14 +51,26 @@ PartitionSurroundings PartitionFleet::around() {
   return around;
 }
 
+Result<std::unique_ptr<ServedPartition>> PartitionFleet::recover(uint16_t partition,
+                                                                 std::unique_ptr<Store> store) {
+  const auto begun = std::chrono::steady_clock::now();
+  auto served = ServedPartition::start(around(), partition, std::move(store));
+  if (!served.ok()) return served;
+  const auto took = std::chrono::steady_clock::now() - begun;
+  ++recoveries_;
+  recovery_us_ +=
+      static_cast<uint64_t>(std::chrono::duration_cast<std::chrono::microseconds>(took).count());
+  return served;
+}
+
 // --- a server that is alone
 
 Status PartitionFleet::serve_all(std::vector<std::unique_ptr<Store>> stores) {
   if (stores.size() > 1)
-    front_ = std::make_unique<front::Front>(server_, map_, nullptr, link::Peer{});
+    front_ = std::make_unique<front::Front>(server_, map_, nullptr, link::OwnPeer{});
   for (size_t k = 0; k < stores.size(); ++k) {
     const auto partition = static_cast<uint16_t>(k);
-    PAWL_TRY(auto served, ServedPartition::start(around(), partition, std::move(stores[k])));
+    PAWL_TRY(auto served, recover(partition, std::move(stores[k])));
     std::lock_guard lock(mutex_);
     map_.serve_here(partition, 1, served->app());
     served_[partition] = std::move(served);
@@ -81,19 +90,24 @@ std::optional<Error> PartitionFleet::failed() const {
 Status PartitionFleet::join_cluster() {
   const cluster::NodeIdentity self = member_->self();
   const std::string key = member_->key().derive(member_->cluster_id(), "link");
-  PAWL_TRY(links_,
-           link::Links::start({.key = key, .name = self.name, .incarnation = self.incarnation}));
-  front_ = std::make_unique<front::Front>(server_, map_, links_.get(), peer_of(self),
+  incarnation_.change(self.incarnation);
+  PAWL_TRY(links_, link::Links::start({.key = key,
+                                       .name = self.name,
+                                       .incarnation = incarnation_,
+                                       .tls_ca_file = options_.link_ca}));
+  front_ = std::make_unique<front::Front>(server_, map_, links_.get(),
+                                          link::OwnPeer{self.name, incarnation_, self.url},
                                           [this] { member_->look_now(); });
   front_->passing().use_lease([this] { return member_->lease().holds(); });
   door_ = std::make_unique<link::LinkDoor>(
-      link::DoorConfig{.key = key, .incarnation = self.incarnation},
+      link::DoorConfig{.key = key, .incarnation = incarnation_},
       [this](uint16_t partition, uint64_t epoch, uint8_t hops, http::Request&& request,
              http::Responder&& responder) {
         return front_->deliver(partition, epoch, hops, std::move(request), std::move(responder));
       });
   member_->start(*this);
   note_view();
+  keep_format();
   return ok_status();
 }
 
@@ -118,9 +132,20 @@ void PartitionFleet::note_view() {
   front_->alarm().in(kViewPause, [this] { note_view(); });
 }
 
+// Now and then: it changes when the last node of an upgrade is there.
+void PartitionFleet::keep_format() {
+  std::function<void()> work = [member = member_, raise = map_.serves(0)] {
+    if (Status kept = member->keep_format(raise); !kept.ok())
+      log::warning("the journal's format was not looked after", {{"why", kept.error().message}});
+  };
+  // Without room, next time.
+  (void)server_.readers().run(work).ok();
+  front_->alarm().in(kFormatPause, [this] { keep_format(); });
+}
+
 Status PartitionFleet::serve(uint16_t partition, std::unique_ptr<PostgresStore> store) {
   const uint64_t epoch = store->epoch();
-  auto served = ServedPartition::start(around(), partition, std::move(store));
+  auto served = recover(partition, std::move(store));
   if (!served.ok()) {
     log::warning("a partition could not be served; it is tried again",
                  {{"partition", std::to_string(partition)}, {"why", served.error().message}});
@@ -155,10 +180,35 @@ void PartitionFleet::give_up(uint16_t partition, bool lost) {
   if (!lost) front_->tell_peers_to_look();
 }
 
+void PartitionFleet::entered_anew(const cluster::NodeIdentity& self) {
+  incarnation_.change(self.incarnation);
+}
+
 uint64_t PartitionFleet::journal_head(uint16_t partition) {
   std::lock_guard lock(mutex_);
   const auto found = served_.find(partition);
   return found == served_.end() ? 0 : found->second->engine().stats().journal_head;
+}
+
+cluster::ClusterView PartitionFleet::view() const {
+  cluster::ClusterView view = member_->view();
+  for (const auto& warnings : {links_->warnings(), door_->warnings()})
+    view.warnings.insert(view.warnings.end(), warnings.begin(), warnings.end());
+  return view;
+}
+
+api::NodeFigures PartitionFleet::figures() const {
+  api::NodeFigures figures{.recoveries = recoveries_, .recovery_us = recovery_us_};
+  if (member_ != nullptr) {
+    const cluster::MemberCounts counts = member_->counts();
+    figures.takeovers = counts.takeovers;
+    figures.fenced = counts.fenced;
+  }
+  if (links_) figures.links = links_->stats();
+  std::lock_guard lock(mutex_);
+  for (const auto& [id, served] : served_)
+    figures.messages_unsettled.emplace_back(id, served->messages_unsettled());
+  return figures;
 }
 
 // --- requests

@@ -5,6 +5,7 @@
 // the rest by any.
 #pragma once
 
+#include <atomic>
 #include <condition_variable>
 #include <map>
 #include <memory>
@@ -49,12 +50,19 @@ class PartitionFleet : public cluster::PartitionHost {
 
   Status serve(uint16_t partition, std::unique_ptr<PostgresStore> store) override;
   void give_up(uint16_t partition, bool lost) override;
+  void entered_anew(const cluster::NodeIdentity& self) override;
   uint64_t journal_head(uint16_t partition) override;
 
   const front::PartitionMap& map() const { return map_; }
+  // Of a node of a cluster, with what its links warn of.
+  cluster::ClusterView view() const;
+  api::NodeFigures figures() const;
 
  private:
+  Result<std::unique_ptr<ServedPartition>> recover(uint16_t partition,
+                                                   std::unique_ptr<Store> store);
   void note_view();
+  void keep_format();
   bool others_live() const;
   PartitionSurroundings around();
 
@@ -65,9 +73,12 @@ class PartitionFleet : public cluster::PartitionHost {
   CourierDesk desk_;
   actions::HttpClient outgoing_;
   front::PartitionMap map_;
+  link::OwnIncarnation incarnation_;  // of links, door and front
   std::unique_ptr<link::Links> links_;
   std::unique_ptr<front::Front> front_;  // null: there is one partition, and no other node
   std::unique_ptr<link::LinkDoor> door_;
+  std::atomic<uint64_t> recoveries_{0};
+  std::atomic<uint64_t> recovery_us_{0};
   mutable std::mutex mutex_;
   std::condition_variable given_up_;
   std::map<uint16_t, std::unique_ptr<ServedPartition>> served_;  // guarded by mutex_

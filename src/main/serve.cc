@@ -173,6 +173,7 @@ Result<std::vector<std::unique_ptr<Store>>> open_stores(const ServeOptions& opti
 int serve_fleet(const ServeOptions& options, api::ServerParts& parts, PartitionFleet& fleet,
                 cluster::Member* member, const std::function<Status()>& begin) {
   for (const std::string& key : options.api_keys) parts.keys().add_fixed(key);
+  parts.use_node_figures([&fleet] { return fleet.figures(); });
   if (Status begun = begin(); !begun.ok()) return fail_serve(begun.error());
   if (member == nullptr)
     if (Status allowed = check_access(options, parts.keys()); !allowed.ok())
@@ -213,12 +214,12 @@ int serve_node(const ServeOptions& options) {
   if (!vault.ok()) return fail_serve(vault.error());
   SystemClock clock;
   api::ServerParts parts(app_config(options, member->partitions(), true), clock);
-  parts.use_cluster({.view = [it = member.get()] { return it->view(); },
+  PartitionFleet fleet(options, parts, &*vault, member.get());
+  parts.use_cluster({.view = [&fleet] { return fleet.view(); },
                      .set_draining =
                          [it = member.get()](const std::string& node, bool draining) {
                            return it->set_draining(node, draining);
                          }});
-  PartitionFleet fleet(options, parts, &*vault, member.get());
   parts.use_knows_keys([&fleet] { return fleet.serves_any(); });
   return serve_fleet(options, parts, fleet, member.get(), [&] { return fleet.join_cluster(); });
 }

@@ -23,6 +23,8 @@ struct ServeOptions {
   std::string node;         // "" = the name of this host
   std::string advertise;    // "" = http:// and `listen`
   std::string cluster_key;  // a file
+  bool hold_format = false;
+  std::string link_ca;      // a file
   uint16_t partitions = 0;  // of the store; 0 = as many as it has, or the default of a new one
   std::string work_root;    // "" = in data_dir
   uint32_t store_readers = 4;

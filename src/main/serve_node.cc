@@ -69,6 +69,7 @@ Result<std::unique_ptr<cluster::Member>> join_cluster(const ServeOptions& option
   setup.url = node_url(options);
   setup.version = options.app.version;
   setup.format = journal::kRecordVersion;
+  setup.hold_format = options.hold_format;
   setup.lost = [](const Error& why) {
     log::error(why.message, {{"code", wire_code(why.code)}});
     ::kill(::getpid(), SIGTERM);

@@ -48,6 +48,8 @@ class ServedPartition {
   uint16_t id() const { return id_; }
   api::App& app() { return *app_; }
   EngineLoop& engine() { return runtime_.engine(); }
+  // Of the others, that these have not taken yet.
+  uint64_t messages_unsettled() const { return courier_ ? courier_->unsettled() : 0; }
   const Runtime& runtime() const { return runtime_; }
 
  private:

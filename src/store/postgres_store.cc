@@ -98,6 +98,7 @@ class OnePartition : public PostgresStore {
   std::atomic<uint64_t> first_{0};
   std::atomic<uint64_t> last_{0};
   std::atomic<uint64_t> commits_{0};
+  std::atomic<uint64_t> retries_{0};
   std::atomic<uint64_t> journal_bytes_{0};
   std::atomic<uint64_t> file_bytes_{0};
   SyncTimes times_;
@@ -219,6 +220,7 @@ Status OnePartition::write(const Batch& batch) {
   for (int conflicts = 0;; ++conflicts) {
     auto ended = commit_batch(writer_, place, batch);
     if (!ended.ok() && ended.error().code == ErrorCode::Conflict && conflicts < kConflictsMax) {
+      ++retries_;
       access_.pause(std::chrono::milliseconds(5 << conflicts));
       continue;
     }
@@ -290,7 +292,8 @@ StoreStats OnePartition::stats() const {
                     .file_bytes = file_bytes_,
                     .sync_ns_total = commits.ns_total,
                     .sync_ns_p50 = commits.ns_p50,
-                    .sync_ns_p99 = commits.ns_p99};
+                    .sync_ns_p99 = commits.ns_p99,
+                    .retries = retries_};
 }
 
 // --- keeping up

@@ -70,6 +70,7 @@ struct StoreStats {
   uint64_t sync_ns_total = 0;
   uint64_t sync_ns_p50 = 0;  // over the last 1024 fsyncs
   uint64_t sync_ns_p99 = 0;
+  uint64_t retries = 0;  // commits tried again, since the database chose another transaction
 };
 
 class Store {

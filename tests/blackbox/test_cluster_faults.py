@@ -240,6 +240,21 @@ class Faults(unittest.TestCase):
                     self.assertEqual(found, 404)
         self.answers_of_all()
 
+    def test_a_node_whose_row_is_gone_enters_anew(self):
+        """It loses its partitions, gets some again, and calls and is called as before: under another incarnation."""
+        node = self.owner_of_some()
+        before = self.cluster.database.ask(f"SELECT incarnation FROM pawl_node WHERE name = '{node.name}'")
+        self.cluster.database.ask(f"DELETE FROM pawl_node WHERE name = '{node.name}'")
+        anew = f"SELECT count(*) FROM pawl_node WHERE name = '{node.name}' AND incarnation <> '{before}'"
+        until(lambda: self.cluster.database.ask(anew) == "1", "its new row")
+        self.cluster.await_served()
+        self.cluster.await_balanced()
+        self.assertIn(node.name, self.cluster.owners().values())
+        self.answers_of_all()  # each node passes on what belongs to another one
+        direct = self.closed(node.client())
+        self.assertEqual([direct.push(args=[number], queue=f"anew-{number}").status for number in range(12)], [201] * 12)
+        self.assertTrue(node.alive(), node.log_tail())
+
     def test_more_nodes_than_partitions(self):
         extra = [self.cluster.add(f"extra{n}") for n in range(4)]
         try:

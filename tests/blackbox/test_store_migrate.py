@@ -14,8 +14,9 @@ class Migrate(unittest.TestCase):
         self.source = Server()
         self.addCleanup(self.source.close)
 
-    def migrate(self, source, target):
-        return subprocess.run([PAWL, "store", "migrate", "--from", source, "--to", target, "--cluster-key", self.database.key()],
+    def migrate(self, source, target, *more):
+        return subprocess.run([PAWL, "store", "migrate", "--from", source, "--to", target, "--cluster-key", self.database.key(),
+                               *more],
                               capture_output=True, text=True, timeout=DEADLINE_S)
 
     def on_postgres(self):
@@ -54,6 +55,9 @@ class Migrate(unittest.TestCase):
         self.assertEqual(held.returncode, 1)
         self.assertIn("in use by process", held.stderr)
         self.assertEqual(self.source.stop(), 0)
+        grown = self.migrate(f"sqlite:{self.source.data}", self.database.url(), "--partitions", "4")
+        self.assertEqual(grown.returncode, 1)
+        self.assertIn("the source has 1 partition, and a migration keeps that number", grown.stderr)
         done = self.migrate(f"sqlite:{self.source.data}", self.database.url())
         self.assertEqual((done.returncode, done.stderr), (0, ""))
         self.assertIn("the digests are equal", done.stdout)

@@ -28,7 +28,7 @@ std::string head_for(const std::string& body, const std::string& headers) {
 
 FrontWorld::FrontWorld(uint16_t count, api::AppConfig config, link::Links* links)
     : server(config_for(count, std::move(config)), clock), map(count) {
-  front = std::make_unique<Front>(server, map, links, link::Peer{"here", "here", ""});
+  front = std::make_unique<Front>(server, map, links, link::OwnPeer{"here", "here", ""});
   for (uint16_t k = 0; k < count; ++k) parts_.push_back(std::make_unique<OnePartition>());
   for (uint16_t k = 0; k < count; ++k) take(k);
   http::ServerConfig setup;

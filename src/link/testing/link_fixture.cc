@@ -31,7 +31,7 @@ std::string name_of_failure(LinkFailure failure) {
 
 DoorConfig door_config(DoorConfig config) {
   if (config.key.empty()) config.key = kTestKey;
-  if (config.incarnation.empty()) config.incarnation = "serving-1";
+  if (config.incarnation.is("")) config.incarnation = "serving-1";
   return config;
 }
 
@@ -190,7 +190,7 @@ std::string ServingNode::last_batch() const {
 LinksConfig links_config(LinksConfig config) {
   if (config.key.empty()) config.key = kTestKey;
   config.name = "a";
-  config.incarnation = "passing-1";
+  if (config.incarnation.is("")) config.incarnation = "passing-1";
   return config;
 }
 
