@@ -85,11 +85,13 @@ struct FetchDesk::Visit {
   std::vector<ReadyBoard::Choice> choices = {};
   size_t choice = 0;
   bool queue_begun = false;
+  std::vector<link::Peer> of_pass = {};  // the other nodes; those that are left for this queue:
   std::vector<link::Peer> peers = {};
   bool peers_first = false;
   bool everywhere = true;  // else only what is here, and the peer that hinted
   std::string hinting = {};
   std::set<uint16_t> covered = {};  // who has nothing for it, or gave
+  bool failed = false;              // somebody who had to be asked gave no answer
   bool all_replayed = true;         // the answers are those of an earlier call with this key
   int64_t retry_at_ms = 0;          // a rate held jobs back until then; 0 = none did
   // --- while it is parked, guarded by the desk's mutex
@@ -145,9 +147,9 @@ void FetchDesk::start_pass(const std::shared_ptr<Visit>& visit) {
   visit->retry_at_ms = 0;
   visit->all_replayed = true;
   visit->covered.clear();
-  // Who is asked and fails is taken out again.
   for (uint16_t here : partitions_here()) visit->covered.insert(here);
-  visit->peers.clear();
+  visit->failed = false;
+  visit->of_pass.clear();
   visit->peers_first = !visit->everywhere;
   // With a key each partition is asked by itself, wherever it is.
   if (links_ != nullptr && !visit->wish.here_only && visit->key.empty()) {
@@ -157,7 +159,7 @@ void FetchDesk::start_pass(const std::shared_ptr<Visit>& visit) {
       std::lock_guard lock(mutex_);
       // Others had their turn since: what waits over there must not wait for ever.
       if (now - peers_asked_[peer.incarnation] > kPeerPause) visit->peers_first = true;
-      visit->peers.push_back(std::move(peer));
+      visit->of_pass.push_back(std::move(peer));
     }
   }
   if (visit->everywhere) visit->looked_everywhere = Clock::now();
@@ -186,8 +188,14 @@ bool FetchDesk::step(const std::shared_ptr<Visit>& visit) {
     finish(visit);
     return false;
   }
-  if (visit->peers_first && ask_peer(visit)) return true;
-  if (ask_here(visit) || ask_peer(visit)) return true;
+  // A queue is asked for everywhere before the next one is: that order is promised.
+  while (visit->queue < visit->wish.order.queues.size()) {
+    if (!std::exchange(visit->queue_begun, true)) begin_queue(*visit);
+    if (visit->peers_first && ask_peer(visit)) return true;
+    if (ask_here(visit) || ask_peer(visit)) return true;
+    ++visit->queue;
+    visit->queue_begun = false;
+  }
   end_pass(visit);
   return false;
 }
@@ -195,6 +203,7 @@ bool FetchDesk::step(const std::shared_ptr<Visit>& visit) {
 void FetchDesk::begin_queue(Visit& visit) {
   const std::string& queue = visit.wish.order.queues[visit.queue].scoped;
   visit.choice = 0;
+  visit.peers = visit.of_pass;
   if (visit.key.empty()) {
     visit.choices = board_.choose(queue, partitions_here());
     return;
@@ -207,16 +216,9 @@ void FetchDesk::begin_queue(Visit& visit) {
 }
 
 bool FetchDesk::ask_here(const std::shared_ptr<Visit>& visit) {
-  while (visit->queue < visit->wish.order.queues.size()) {
-    if (!std::exchange(visit->queue_begun, true)) begin_queue(*visit);
-    if (visit->choice < visit->choices.size()) {
-      ask(visit, visit->choices[visit->choice++]);
-      return true;
-    }
-    ++visit->queue;
-    visit->queue_begun = false;
-  }
-  return false;
+  if (visit->choice == visit->choices.size()) return false;
+  ask(visit, visit->choices[visit->choice++]);
+  return true;
 }
 
 void FetchDesk::ask(const std::shared_ptr<Visit>& visit, const ReadyBoard::Choice& choice) {
@@ -248,26 +250,29 @@ bool FetchDesk::ask_peer(const std::shared_ptr<Visit>& visit) {
     peers_asked_[peer.incarnation] = Clock::now();
   }
   link::Passed passed{.partition = kWholeNode, .hops = 1, .request = visit->wish.request};
-  passed.request.body = visit->wish.order.part(visit->wish.order.queues, visit->missing());
+  const FetchOrder::Queue& queue = visit->wish.order.queues[visit->queue];
+  passed.request.body = visit->wish.order.part({queue}, visit->missing());
   if (Clock::now() < visit->until) {
     passed.request.headers.emplace_back("pawl-waiting-node", self_.name);
     passed.request.headers.emplace_back("pawl-waiting-incarnation", self_.incarnation.now());
     passed.request.headers.emplace_back("pawl-waiting-url", self_.url);
   }
   const uint32_t asked = visit->missing();
-  auto sink = std::make_shared<AnswerTo>([this, visit, peer, asked](http::Response&& answer) {
-    const size_t before = visit->found.jobs.size();
-    for (uint16_t partition : partitions_of(header_of(answer, kCoveredHeader)))
-      visit->covered.insert(partition);
-    take(visit, std::move(answer));
-    if (visit->found.jobs.size() - before >= asked)
-      for (const FetchOrder::Queue& queue : visit->wish.order.queues)
-        wake_soon(queue.scoped, peer.incarnation);
-    answered(visit);
-  });
+  auto sink = std::make_shared<AnswerTo>(
+      [this, visit, peer, asked, name = queue.scoped](http::Response&& answer) {
+        const size_t before = visit->found.jobs.size();
+        visit->failed |= answer.status >= 500;
+        for (uint16_t partition : partitions_of(header_of(answer, kCoveredHeader)))
+          visit->covered.insert(partition);
+        take(visit, std::move(answer));
+        if (visit->found.jobs.size() - before >= asked) wake_soon(name, peer.incarnation);
+        answered(visit);
+      });
   // What a node that is gone has leased comes back when the leases end.
-  links_->call(
-      {peer, std::move(passed), sink, [this, visit](link::LinkFailure) { answered(visit); }});
+  links_->call({peer, std::move(passed), sink, [this, visit](link::LinkFailure) {
+                  visit->failed = true;
+                  answered(visit);
+                }});
   return true;
 }
 
@@ -280,11 +285,8 @@ void FetchDesk::take_part(const std::shared_ptr<Visit>& visit, http::Response&& 
     if (visit->retry_at_ms == 0 || ms < visit->retry_at_ms) visit->retry_at_ms = ms;
   }
   if (header_of(answer, "Idempotency-Replayed").empty()) visit->all_replayed = false;
-  if (answer.status < 500) {
-    visit->covered.insert(choice.partition);
-  } else {
-    visit->covered.erase(choice.partition);
-  }
+  visit->covered.insert(choice.partition);
+  visit->failed |= answer.status >= 500;
   const size_t before = visit->found.jobs.size();
   take(visit, std::move(answer));
   if (visit->key.empty() && empty) board_.came_short(queue, choice);
@@ -319,7 +321,7 @@ void FetchDesk::end_pass(const std::shared_ptr<Visit>& visit) {
 }
 
 bool FetchDesk::is_complete(const Visit& visit) const {
-  return visit.covered.size() == map_.partitions();
+  return !visit.failed && visit.covered.size() == map_.partitions();
 }
 
 // Some partition is between two owners. Jobs may wait there, so "none" would not be true.
@@ -338,6 +340,7 @@ void FetchDesk::try_again(const std::shared_ptr<Visit>& visit) {
 }
 
 void FetchDesk::finish(const std::shared_ptr<Visit>& visit) {
+  if (visit->failed) visit->covered.clear();
   visit->found.covered.assign(visit->covered.begin(), visit->covered.end());
   if (Done done = std::exchange(visit->done, nullptr)) done(std::move(visit->found));
 }

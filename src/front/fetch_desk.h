@@ -1,12 +1,12 @@
 // FetchDesk: brings jobs to workers from whichever partition has them.
 //
-// A fetch goes through the queues from left to right, and in each through the partitions that may
-// have jobs (ReadyBoard), who was asked longest ago first; other nodes are asked as a whole, once
-// what is here did not suffice, or when they had to stand back for kPeerPause. An answer without
-// jobs means that every partition was asked or known to be empty; while one cannot be asked, the
-// fetch tries again, kOwnerWait long, and then fails. A fetch that may wait then parks
-// here, without a thread, until a queue becomes ready here or another node hints that it has; hints
-// may be lost, so it also looks everywhere each kLookEverywhere, and once more at its end.
+// A fetch goes through the queues from left to right. For each it asks the partitions here that may
+// have jobs (ReadyBoard), who was asked longest ago first, and then the other nodes, each as a
+// whole; these come first when they had to stand back for kPeerPause. An answer without jobs means
+// that every partition was asked or known to be empty; while one cannot be asked, the fetch tries
+// again, kOwnerWait long, and then fails. A fetch that may wait then parks here, without a thread,
+// until a queue becomes ready here or another node hints that it has; hints may be lost, so it also
+// looks everywhere each kLookEverywhere, and once more at its end.
 //
 // With an Idempotency-Key the same jobs must be found again: then the partitions are asked in an
 // order that follows from the key, each pass under a key of its own.

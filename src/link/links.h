@@ -75,7 +75,7 @@ struct LinksConfig {
   int connect_ms_max = 2'000;
   // For calls that do not wait, without a byte from the peer: Unknown. Before a call is sent:
   // NotSent.
-  int answer_ms_max = 30'000;
+  int answer_ms_max = 15'000;
   int idle_ms_max = 20'000;  // of an unused line; less than the peer's ServerConfig::idle_ms
 
   std::string tls_ca_file;  // PEM; for https:// peers. Empty: the system's authorities
