@@ -71,8 +71,8 @@ class App {
   using ClaimsOf = std::function<std::vector<NameClaim>(Frame&)>;
   using DecideClaiming = std::function<Reply(Frame&, Waiting& waiting, const NameAnswers* answers)>;
   void decide_claiming(Call&& call, ClaimsOf claims_of, DecideClaiming decide);
-  // Hands a call to another partition, which has its answer: it is decided there, wherever it would
-  // be placed. Without it such calls fail with Conflict.
+  // Hands a call to another partition, which has its answer, or what it names: it is decided there,
+  // wherever it would be placed. Without it such calls fail with Conflict.
   using PassOn = std::function<void(Call&& call, uint16_t partition)>;
   void use_pass_on(PassOn pass_on) { pass_on_ = std::move(pass_on); }
   void pass_on(Call&& call, uint16_t partition);

@@ -50,6 +50,7 @@ void CallTask::decide_now(Frame& frame, const std::string& key, Waiting& waiting
     put_doc(frame, DocKind::Idempotency, key, kept_->encode(app_, call_, *result),
             frame.now_ms() + app_.config().idempotency_ms);
   names_.decided(frame, good);
+  if (!result.ok()) pass_to_ = holder_of_missing(frame.state(), call_, result.error());
   answer(std::move(result));
 }
 

@@ -4,6 +4,7 @@
 
 #include "kernel/frame.h"
 #include "kernel/state.h"
+#include "plan/ojs/parse_workflow.h"
 
 namespace pawl::api {
 namespace {
@@ -72,6 +73,18 @@ ClaimedNames::Next ClaimedNames::judge_key(Frame& frame) {
   end_claims(frame, token_, false);
   return {.refusal =
               Error{ErrorCode::Conflict, "a call with this Idempotency-Key is being decided"}};
+}
+
+std::optional<uint16_t> holder_of_missing(const State& state, const Call& call,
+                                          const Error& error) {
+  if (state.partitions() == 1 || error.code != ErrorCode::NotFound) return std::nullopt;
+  auto holder = [&](std::string_view text) {
+    return claimed_by(state, NameKind::Id, workflow_id(text, state.partitions()).bytes());
+  };
+  for (const auto& [name, value] : error.details)
+    if (name == "resource_id") return holder(value);
+  const bool by_id = call.route != nullptr && call.route->routing == Routing::ById;
+  return by_id && !call.params.empty() ? holder(call.params[0]) : std::nullopt;
 }
 
 void ClaimedNames::decided(Frame& frame, bool good) {

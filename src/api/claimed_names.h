@@ -55,4 +55,7 @@ class ClaimedNames {
   std::optional<NameAnswers> answers_;
 };
 
+// The partition of a job or run that was not found here, its home, but is at another partition.
+std::optional<uint16_t> holder_of_missing(const State& state, const Call& call, const Error& error);
+
 }  // namespace pawl::api

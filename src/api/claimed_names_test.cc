@@ -90,6 +90,22 @@ TEST_F(TwoApps, ARunsIdIsTakenOnce) {
   EXPECT_EQ(status(worlds[0]->call("POST", "/v1/runs", run)), "409");
 }
 
+// Its id names the home, which knows where it is.
+TEST_F(TwoApps, AJobIsFoundWhereverItsIdBelongs) {
+  ASSERT_EQ(status(push(0, id_with_home(1))), "201");
+  const std::string id = Uuid::v7(kWorldStartMs, 1, 2, 1).text();
+  EXPECT_EQ(status(worlds[1]->call("GET", "/ojs/v1/jobs/" + id)), "200");
+  const std::string fetch = R"({"queues":["default"],"worker_id":"w"})";
+  EXPECT_EQ(status(worlds[0]->call("POST", "/ojs/v1/workers/fetch", fetch)), "200");
+  const std::string ack = R"({"job_id":")" + id + R"(","worker_id":"w"})";
+  EXPECT_EQ(status(worlds[1]->call("POST", "/ojs/v1/workers/ack", ack)), "200");
+  const std::string done = worlds[1]->call("GET", "/ojs/v1/jobs/" + id);
+  EXPECT_NE(done.find(R"("state":"completed")"), std::string::npos) << done;
+  EXPECT_EQ(passed_on, 3);
+  const std::string other = Uuid::v7(kWorldStartMs, 9, 9, 1).text();
+  EXPECT_EQ(status(worlds[1]->call("GET", "/ojs/v1/jobs/" + other)), "404");
+}
+
 // The home is gone: the call ends, and nothing is made.
 TEST_F(TwoApps, ACallEndsWhenAHomeDoesNotAnswer) {
   way.close(1);

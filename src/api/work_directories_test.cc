@@ -18,9 +18,10 @@ constexpr int64_t kDayMs = 24LL * 3600 * 1000;
 // A server whose runs use a directory of the test.
 class WorkDirectoriesTest : public ::testing::Test {
  protected:
-  void open() {
+  void open(uint16_t partitions = 1) {
     runner_ = std::make_unique<actions::ActionRunner>(actions::ActionPolicy{}, 2);
-    effects_ = std::make_unique<EffectDispatcher>(*runner_, nullptr, WorkRoot{root_.path()});
+    effects_ = std::make_unique<EffectDispatcher>(
+        *runner_, nullptr, WorkRoot{.path = root_.path(), .partitions = partitions});
     world_ = std::make_unique<ApiWorld>(AppConfig{}, disk_, effects_.get());
     effects_->attach(*world_->engine);
   }
@@ -88,6 +89,17 @@ TEST_F(WorkDirectoriesTest, ADirectoryGoesWhenItsRunIsForgottenAndNotBefore) {
   seen_ = names();
   EXPECT_EQ(run("over"), over);
   EXPECT_EQ(names(), (std::set<std::string>{over, waiting, young}));
+  close();
+}
+
+TEST_F(WorkDirectoriesTest, TheDirectoriesOfOtherPartitionsAreLeftAlone) {
+  const std::string ours = "0190f5fe-7c00-7a00-8000-012345670002";
+  const std::string others = "0190f5fe-7c00-7a00-8000-012345670003";
+  root_.write(ours + "/f", "x");
+  root_.write(others + "/f", "x");
+  open(2);
+  EXPECT_TRUE(gone(ours) && nothing_left());
+  EXPECT_EQ(names(), (std::set<std::string>{others}));
   close();
 }
 

@@ -65,10 +65,13 @@ class DemoTraffic::Caller {
     return reply;
   }
 
-  // Until it is answered with something else than "later"; nothing if `going` ends before.
+  // Until it is answered with something else than "later"; nothing if `going` ends before. `sent`:
+  // how often.
   std::optional<HttpReply> insist(std::string_view path, std::string_view body,
-                                  const Headers& headers, const std::atomic<bool>& going) {
+                                  const Headers& headers, const std::atomic<bool>& going,
+                                  size_t* sent = nullptr) {
     while (true) {
+      if (sent != nullptr) ++*sent;
       auto reply = post(path, body, headers);
       if (reply.ok() && reply->status < 500) return std::move(*reply);
       if (!going) return std::nullopt;
@@ -135,8 +138,11 @@ void DemoTraffic::work(size_t number) {
         if (auto args = job.find("args"))
           args->each_element([&](json::View arg) { tag = arg.string(); });
       const std::string ack = R"({"job_id":")" + id + R"(","result":{"by":"demo"},)" + worker + "}";
-      const auto taken = caller.insist("/ojs/v1/workers/ack", ack, {}, working_);
+      size_t sent = 0;
+      const auto taken = caller.insist("/ojs/v1/workers/ack", ack, {}, working_, &sent);
       if (taken && taken->status / 100 == 2) note_done(id, tag);
+      // The answer to a former one may have been lost: then this one comes too late.
+      if (taken && taken->status / 100 == 4 && sent > 1) note_perhaps_done(id, tag);
     });
   }
 }
@@ -159,6 +165,12 @@ void DemoTraffic::note_done(const std::string& id, const std::string& callback_o
   std::lock_guard lock(mutex_);
   ++done_[id];
   if (!callback_of.empty()) ++callbacks_[callback_of];
+}
+
+void DemoTraffic::note_perhaps_done(const std::string& id, const std::string& callback_of) {
+  std::lock_guard lock(mutex_);
+  done_.try_emplace(id, 0);
+  if (!callback_of.empty()) callbacks_.try_emplace(callback_of, 0);
 }
 
 bool DemoTraffic::all_done() const {

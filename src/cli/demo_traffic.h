@@ -50,6 +50,7 @@ class DemoTraffic {
   void note_pushed(std::string id);
   void note_workflow(std::string id);
   void note_done(const std::string& id, const std::string& callback_of);
+  void note_perhaps_done(const std::string& id, const std::string& callback_of);
 
   const DemoNodes& nodes_;
   std::atomic<bool> pushing_{true};
@@ -57,7 +58,7 @@ class DemoTraffic {
   mutable std::mutex mutex_;
   std::set<std::string> pushed_;  // guarded by mutex_, as all below
   std::set<std::string> workflows_;
-  std::map<std::string, size_t> done_;       // by job
+  std::map<std::string, size_t> done_;       // by job; 0: perhaps
   std::map<std::string, size_t> callbacks_;  // by workflow's tag
   std::chrono::steady_clock::time_point last_push_ = std::chrono::steady_clock::now();
   std::chrono::milliseconds longest_pause_{0};

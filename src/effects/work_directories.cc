@@ -10,6 +10,7 @@
 
 #include "base/hash.h"
 #include "base/log.h"
+#include "base/partition.h"
 #include "engine/waiting_task.h"
 #include "journal/peek.h"
 #include "journal/record.h"
@@ -137,6 +138,10 @@ void WorkDirectories::note_forgotten() {
   }
 }
 
+bool WorkDirectories::is_ours(const RunId& run) const {
+  return partition_of(run, root_.partitions) == root_.partition;
+}
+
 void WorkDirectories::list_some() {
   if (listing_ == nullptr) {
     {
@@ -148,8 +153,8 @@ void WorkDirectories::list_some() {
   for (size_t i = 0; listing_ != nullptr && i < kNamesPerStep; ++i) {
     const dirent* entry = ::readdir(listing_.get());
     if (entry == nullptr) return listing_.reset();
-    if (auto run = RunId::parse(entry->d_name); run && discard_.has(entry->d_name))
-      doubtful_.push_back(*run);
+    auto run = RunId::parse(entry->d_name);
+    if (run && is_ours(*run) && discard_.has(entry->d_name)) doubtful_.push_back(*run);
   }
 }
 

@@ -30,6 +30,9 @@ namespace pawl {
 struct WorkRoot {
   std::string path;        // absolute; "" = none: actions use the process's directory
   bool temporary = false;  // removed when the process ends
+  // Whose runs, of how many that share the path: those of others are left alone.
+  uint16_t partition = 0;
+  uint16_t partitions = 1;
 
   // Beside the store; for a store in memory ("") a new temporary directory.
   static WorkRoot in(const std::string& data_dir);
@@ -52,6 +55,7 @@ class WorkDirectories {
   using Record = std::shared_ptr<const std::string>;
 
   void close_root();
+  bool is_ours(const RunId& run) const;
   void run();
   bool wait(bool busy);
   void note_forgotten();

@@ -306,7 +306,7 @@ void EngineLoop::commit_if_wanted(bool idle) {
   if (!heavy_.empty()) ++heavy_stood_back_;
   if (core_->unreadable()) {
     note_failure(*core_->unreadable());
-    return Core::refuse(closed, *core_->unreadable());
+    return Core::refuse(closed, outage_of(*core_->unreadable()));
   }
   if (closed.empty()) {
     Core::release(closed);
@@ -357,7 +357,7 @@ void EngineLoop::answer_parked() {
 
 void EngineLoop::note_failure(const Error& error) {
   std::lock_guard lock(mutex_);
-  if (!failure_) failure_ = error;
+  if (!failure_) failure_ = outage_of(error);
 }
 
 void EngineLoop::note_stats() {
@@ -380,7 +380,7 @@ void EngineLoop::commit_now(ClosedBatch& closed) {
   size_t tasks = closed.outgoing.answers.size();
   if (!status.ok()) {
     note_failure(status.error());
-    Core::refuse(closed, status.error());
+    Core::refuse(closed, outage_of(status.error()));
     return;
   }
   Core::release(closed, follow_);

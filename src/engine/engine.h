@@ -111,6 +111,7 @@ class EngineLoop {
   void commit_if_wanted(bool idle);
   void commit_now(ClosedBatch& closed);
   void finish_commit();
+  static Error outage_of(const Error& error);
   void note_failure(const Error& error);
   void go_down();
   void refuse_while_down();

@@ -23,6 +23,14 @@ bool is_final(const Error& error) {
 
 }  // namespace
 
+// A lost connection to a database is an outage like any other: who submits tasks keeps those that
+// an outage refuses, and takes Unavailable and Overloaded for the engine's own words.
+Error EngineLoop::outage_of(const Error& error) {
+  const bool passing = error.code == ErrorCode::Unavailable || error.code == ErrorCode::Conflict ||
+                       error.code == ErrorCode::Overloaded;
+  return passing ? Error{ErrorCode::StoreFailed, error.message} : error;
+}
+
 // Refuses all waiting tasks: submitted, decided and parked ones.
 void EngineLoop::go_down() {
   finish_commit();
@@ -47,7 +55,8 @@ void EngineLoop::go_down() {
 }
 
 void EngineLoop::refuse_while_down() {
-  // Moved: whoever waits for the end of all calls would wait for one that is answered, but kept here.
+  // Moved: whoever waits for the end of all calls would wait for one that is answered, but kept
+  // here.
   std::move(deciding_.begin() + static_cast<ptrdiff_t>(next_), deciding_.end(),
             std::back_inserter(heavy_));
   next_ = deciding_.size();
@@ -91,7 +100,7 @@ void EngineLoop::come_back() {
   if (!back.ok()) {
     {
       std::lock_guard lock(mutex_);
-      failure_ = back.error();
+      failure_ = outage_of(back.error());
     }
     const bool final = is_final(back.error());
     if (final) log::error("the store is not reopened", {{"error", back.error().message}});

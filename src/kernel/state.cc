@@ -203,6 +203,11 @@ JobId State::each_job(const JobId& from, bool newest_first, size_t scan_max,
   return stopped ? JobId() : go_on;
 }
 
+const Job* State::find_job_here(const JobId& id) const {
+  const Job* job = find_job(id);
+  return job == nullptr || job->is_elsewhere() ? nullptr : job;
+}
+
 JobId State::each_job_here(const JobId& from, bool newest_first, size_t scan_max,
                            FunctionRef<bool(const Job&)> visit) const {
   return each_job(from, newest_first, scan_max,
@@ -381,9 +386,7 @@ std::vector<RunId> MutableState::take_moved_runs() {
   return std::exchange(memory_->moved_runs, {});
 }
 
-void MutableState::note_answered(const Uuid& token) {
-  memory_->moved_runs.push_back(RunId(token));
-}
+void MutableState::note_answered(const Uuid& token) { memory_->moved_runs.push_back(RunId(token)); }
 
 bool MutableState::take_new_messages() { return std::exchange(memory_->new_messages, false); }
 

@@ -61,6 +61,7 @@ class State {
 
   // --- reading
   const Job* find_job(const JobId& id) const;
+  const Job* find_job_here(const JobId& id) const;  // null also if it is at another partition
   const Run* find_run(const RunId& id) const;
   // The plan of a child that has not started, or of a callback (held_callback()); false if there is
   // none.

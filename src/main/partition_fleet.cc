@@ -39,6 +39,12 @@ PartitionSurroundings PartitionFleet::around() {
                             std::function<void(Result<std::string>)> done) {
     front_->passing().carry(to, std::move(batch), std::move(done));
   };
+  around.pass_on = [this](api::Call&& call, uint16_t partition) {
+    front::Errand errand{.request = http::parts_of(std::move(call.request)), .route = call.route};
+    errand.partition = partition;
+    errand.sink = http::sink_for(std::move(call.responder));
+    front_->passing().pass(std::move(errand));
+  };
   around.on_ready = [this](uint16_t partition, const std::string& queue) {
     front_->desk().became_ready(partition, queue);
   };

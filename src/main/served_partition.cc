@@ -71,8 +71,8 @@ RuntimeSetup runtime_setup(const PartitionSurroundings& around, uint16_t partiti
   setup.work_root = options.work_root.empty()
                         ? WorkRoot::in(setup.data_dir)
                         : WorkRoot{std::filesystem::absolute(options.work_root).string()};
-  // Each removes the directories of runs that it does not have.
-  if (partitions > 1) setup.work_root.path += "/partition-" + std::to_string(partition);
+  setup.work_root.partition = partition;
+  setup.work_root.partitions = partitions;
   setup.policy = options.actions;
   setup.policy.fs.off_limits = {std::filesystem::absolute(options.data_dir).string()};
   if (memory) setup.policy.fs.off_limits.push_back(setup.work_root.path);
@@ -131,6 +131,7 @@ void ServedPartition::begin(const PartitionSurroundings& around) {
   courier_ = std::make_unique<Courier>(
       *around.desk, CourierConfig{.partition = id_, .partitions = partitions}, around.transport);
   courier_->start(engine, bell_);
+  app_->use_pass_on(around.pass_on);
   if (id_ == 0)
     app_->use_settings_gate([this](std::function<void(Status)> done) {
       courier_->when_all_taken(kSettingsWaitMs, std::move(done));

@@ -29,6 +29,7 @@ struct PartitionSurroundings {
   CourierDesk* desk = nullptr;
   Transport transport = {};
   std::function<void(uint16_t partition, const std::string& queue)> on_ready = {};
+  api::App::PassOn pass_on = {};
 };
 
 class ServedPartition {

@@ -455,5 +455,17 @@ TEST(EventProjection, EveryTypeIsListed) {
       EXPECT_TRUE(std::binary_search(names.begin(), names.end(), event.type)) << event.type;
 }
 
+// What a journal only follows or copies is told from the journal of the partition that decides it.
+TEST(Projection, WhatIsAnotherPartitionsIsNotToldTwice) {
+  JobCompleted ended = step(JobCompleted{});
+  EXPECT_NE(story(ended), "nothing");
+  ended.elsewhere = true;
+  EXPECT_EQ(story(ended), "nothing");
+  QueueConfigured paused{.queue = "mail", .settings = {.paused = true}};
+  EXPECT_NE(story(paused), "nothing");
+  paused.copied = true;
+  EXPECT_EQ(story(paused), "nothing");
+}
+
 }  // namespace
 }  // namespace pawl

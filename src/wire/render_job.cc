@@ -133,7 +133,7 @@ std::string job_body(const State& state, const Job& job, JobState previous, bool
 }
 
 Result<const Job*> visible_job(const State& state, const JobId& id, std::string_view tenant) {
-  const Job* job = state.find_job(id);
+  const Job* job = state.find_job_here(id);
   if (job == nullptr || (!tenant.empty() && tenant_of_scoped(job->queue->name) != tenant))
     return no_such_job(id.text());
   return job;

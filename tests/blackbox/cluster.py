@@ -245,8 +245,8 @@ class Cluster:
 class AnyNode(Client):
     """A client that calls a node at random, each time another one.
 
-    With `retries` it calls again as sensible clients do: a refused connection and a 503 other than outcome_unknown have
-    done nothing; all else is repeated only if it is a GET or has an Idempotency-Key. Without, it takes what it gets.
+    With `retries` it calls again as sensible clients do: a refused connection and partition_unavailable have done
+    nothing; all else is repeated only if it is a GET or has an Idempotency-Key. Without, it takes what it gets.
     """
 
     def __init__(self, cluster, headers=None, retries=True, rng=random, patience_s=DEADLINE_S):
@@ -271,7 +271,7 @@ class AnyNode(Client):
                 if not (self._retries and safe):
                     raise
                 failure = unknown
-            if reply is not None and not (reply.status == 503 and (safe or code_of(reply) != "outcome_unknown")):
+            if reply is not None and not (reply.status == 503 and (safe or code_of(reply) == "partition_unavailable")):
                 return reply
             if not self._retries or time.monotonic() > end:
                 if failure is not None:
@@ -287,7 +287,11 @@ class AnyNode(Client):
         self.node = self._rng.choice(nodes)
         if self.node.port not in self._clients:
             self._clients[self.node.port] = Client(self.node.port, self.headers)
-        return self._clients[self.node.port]
+        client = self._clients[self.node.port]
+        kept = client._connection
+        if kept is not None and kept.sock is not None and select.select([kept.sock], [], [], 0)[0]:
+            client.close()  # the node has closed it: nothing was sent on it yet
+        return client
 
     def close(self):
         for client in self._clients.values():

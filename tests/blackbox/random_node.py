@@ -23,10 +23,9 @@ import re
 import signal
 import subprocess
 import sys
-import threading
 import urllib.parse
 
-from harness import LIBC, PR_SET_PDEATHSIG, free_port
+from harness import LIBC, PR_SET_PDEATHSIG, free_port, until
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 PAWL = os.path.abspath(os.environ.get("PAWL_RANDOM_NODE_PAWL", os.path.join(HERE, "../../build/pawl")))
@@ -201,10 +200,12 @@ class Nodes:
         self.processes.append(subprocess.Popen([os.path.join(HERE, "../../tools/postgres"), where], stdout=subprocess.DEVNULL,
                                                stderr=subprocess.DEVNULL, preexec_fn=dies_with_this_process))
         url = "postgresql://postgres@/postgres?host=" + urllib.parse.quote(where, safe="")
-        while subprocess.run(["psql", "-XAtq", url, "-c", "SELECT 1"], capture_output=True, check=False).returncode != 0:
+
+        def answers():
             if self.processes[0].poll() is not None:
                 sys.exit("PostgreSQL ended; is it installed?")
-            threading.Event().wait(0.05)
+            return subprocess.run(["psql", "-XAtq", url, "-c", "SELECT 1"], capture_output=True, check=False).returncode == 0
+        until(answers, "PostgreSQL")
         return url
 
     def key(self):
@@ -214,7 +215,25 @@ class Nodes:
                 key.write(os.urandom(32))
         return path
 
+    def await_former(self):
+        """After kill -9 of this program its nodes die a moment later."""
+        try:
+            with open(os.path.join(self.data, "pids"), encoding="ascii") as pids:
+                former = pids.read().split()
+        except OSError:
+            return
+        until(lambda: not any(self.is_node(pid) for pid in former), "the end of former nodes")
+
+    @staticmethod
+    def is_node(pid):
+        try:
+            with open(f"/proc/{pid}/cmdline", "rb") as words:
+                return b"--cluster-key" in words.read()
+        except OSError:
+            return False
+
     def start(self):
+        self.await_former()
         database, key = self.database(), self.key()
         environment = {name: value for name, value in os.environ.items() if name not in ("PAWL_LISTEN", "PAWL_DATA", "PAWL_STORE")}
         nodes = []
@@ -226,6 +245,8 @@ class Nodes:
                  "--partitions", self.partitions, *self.given],
                 stdout=subprocess.PIPE, env=environment, preexec_fn=dies_with_this_process))
         self.processes = nodes + self.processes
+        with open(os.path.join(self.data, "pids"), "w", encoding="ascii") as pids:
+            pids.write(" ".join(str(node.pid) for node in nodes))
         for node in nodes:
             line = node.stdout.readline().decode()
             found = re.search(r"listening on (https?)://\S*(.*)", line)
@@ -236,8 +257,8 @@ class Nodes:
     def await_served(self):
         """Until all nodes see all partitions served."""
         for port in self.ports:
-            while not all(one["state"] == "serving" for one in self.partitions_at(port)):
-                threading.Event().wait(0.02)
+            until(lambda: all(one["state"] == "serving" for one in self.partitions_at(port) or [{"state": None}]),
+                  "every partition served")
 
     @staticmethod
     def partitions_at(port):

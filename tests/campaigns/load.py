@@ -152,8 +152,9 @@ class Answerer(LoadThread):
     def round(self, client):
         waiting = [r for r, name in list(self.book.runs.items()) if name == "asks" and r not in self.book.signalled]
         for run in waiting[:20]:
+            # 409: the run has ended, so a signal whose answer was lost has come.
             if self.ask(client, "POST", f"/v1/runs/{run}/signals", {"type": "go", "payload": {}},
-                        (200, 202), known=(409,)) is not None:
+                        (200, 202, 409)) is not None:
                 self.book.note(lambda run=run: self.book.signalled.add(run))
         reply = self.ask(client, "GET", "/v1/decisions?status=pending&limit=50", None, (200,))
         for decision in (reply.body["decisions"] if reply is not None else []):

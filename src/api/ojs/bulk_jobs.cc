@@ -63,7 +63,7 @@ class Sweeper {
     std::vector<JobId> found;
     bool more = bulk_.ids.empty() ? scan(frame, found) : take_ids(frame, found);
     for (const JobId& id : found) {
-      const Job* job = frame.state().find_job(id);
+      const Job* job = frame.state().find_job_here(id);
       if (job != nullptr) note(id, act_on(frame, bulk_.act, *job));
     }
     return more;
@@ -122,7 +122,7 @@ class Sweeper {
   bool take_ids(Frame& frame, std::vector<JobId>& found) {
     for (size_t left = kBulkScanPerSlice; left > 0 && next_id_ < bulk_.ids.size(); --left) {
       const JobId& id = bulk_.ids[next_id_++];
-      const Job* job = frame.state().find_job(id);
+      const Job* job = frame.state().find_job_here(id);
       bool mine = job != nullptr && (bulk_.filter.tenant.empty() ||
                                      tenant_of_scoped(job->queue->name) == bulk_.filter.tenant);
       if (!mine) {

@@ -190,5 +190,16 @@ TEST(AdminStats, CountJobsByStateAndTenant) {
   EXPECT_TRUE(queue_has(world.body("GET", "/ojs/v1/admin/scheduling/stats"), R"("stats":{)"));
 }
 
+TEST(QueueConfig, SaysWhereItsJobsLive) {
+  ApiWorld world;
+  const std::string path = "/ojs/v1/admin/queues/q/config";
+  EXPECT_EQ(world.body("GET", path).find("partition"), std::string::npos);
+  EXPECT_EQ(text_of(world.body("PUT", path, R"({"partition":"pinned"})"), "partition"), "pinned");
+  EXPECT_EQ(text_of(world.body("PUT", path, R"({"partition":"spread"})"), "partition"), "spread");
+  EXPECT_EQ(text_of(world.body("GET", path), "partition"), "spread");
+  EXPECT_NE(world.call("PUT", path, R"({"partition":"home"})").find("422"), std::string::npos);
+  EXPECT_EQ(text_of(world.body("GET", path), "partition"), "spread");
+}
+
 }  // namespace
 }  // namespace pawl::api

@@ -17,7 +17,7 @@ Error not_now(const Job& job, std::string_view why) {
 }  // namespace
 
 Status change_job(Frame& frame, const ChangeJob& command) {
-  const Job* job = frame.state().find_job(command.job);
+  const Job* job = frame.state().find_job_here(command.job);
   if (job == nullptr) return Error{ErrorCode::NotFound, "job " + command.job.text() + " not found"};
   bool waits = job->state == JobState::Available || job->state == JobState::Scheduled ||
                job->state == JobState::Pending;

@@ -38,7 +38,7 @@ Error wrong_state(const Job& job, std::string_view needed) {
 }
 
 Result<const Job*> holder(const Frame& frame, const LeaseClaim& claim) {
-  const Job* job = frame.state().find_job(claim.job);
+  const Job* job = frame.state().find_job_here(claim.job);
   if (job == nullptr) return no_such_job(claim.job);
   if (job->state != JobState::Active) return wrong_state(*job, "active");
   if (!claim.worker.empty() && claim.worker != job->worker)
@@ -51,7 +51,7 @@ Result<const Job*> holder(const Frame& frame, const LeaseClaim& claim) {
 
 // For a claim that holder() refused: ok if the job was cancelled while this lease held it.
 Status refusal_of(const Frame& frame, const LeaseClaim& claim, Error refusal) {
-  const Job* job = frame.state().find_job(claim.job);
+  const Job* job = frame.state().find_job_here(claim.job);
   bool cancelled_under = job != nullptr && job->state == JobState::Cancelled && job->extras &&
                          job->extras->cancelled_while_held &&
                          (claim.worker.empty() || claim.worker == job->extras->cancelled_worker) &&
@@ -161,7 +161,7 @@ void cancel_job(Frame& frame, const Job& job, std::string_view reason) {
 }
 
 Status cancel_job(Frame& frame, const JobId& id, std::string_view reason) {
-  const Job* job = frame.state().find_job(id);
+  const Job* job = frame.state().find_job_here(id);
   if (job == nullptr) return no_such_job(id);
   if (is_terminal(job->state))
     return Error{ErrorCode::Conflict, "job " + id.text() + " is already in terminal state '" +
@@ -173,7 +173,7 @@ Status cancel_job(Frame& frame, const JobId& id, std::string_view reason) {
 }
 
 Status activate_job(Frame& frame, const JobId& id) {
-  const Job* job = frame.state().find_job(id);
+  const Job* job = frame.state().find_job_here(id);
   if (job == nullptr) return no_such_job(id);
   if (job->state != JobState::Pending) return wrong_state(*job, "pending");
   frame.emit(event_for<JobPromoted>(*job));
@@ -181,7 +181,7 @@ Status activate_job(Frame& frame, const JobId& id) {
 }
 
 Status revive_job(Frame& frame, const JobId& id) {
-  const Job* job = frame.state().find_job(id);
+  const Job* job = frame.state().find_job_here(id);
   if (job == nullptr) return no_such_job(id);
   if (job->state != JobState::Discarded) return wrong_state(*job, "discarded");
   revive(frame, *job);
@@ -189,7 +189,7 @@ Status revive_job(Frame& frame, const JobId& id) {
 }
 
 Status revive_ended_job(Frame& frame, const JobId& id) {
-  const Job* job = frame.state().find_job(id);
+  const Job* job = frame.state().find_job_here(id);
   if (job == nullptr) return no_such_job(id);
   if (job->state != JobState::Discarded && job->state != JobState::Cancelled)
     return wrong_state(*job, "discarded or cancelled");
@@ -207,7 +207,7 @@ void revive(Frame& frame, const Job& job) {
 }
 
 Status delete_dead(Frame& frame, const JobId& id) {
-  const Job* job = frame.state().find_job(id);
+  const Job* job = frame.state().find_job_here(id);
   if (job == nullptr) return no_such_job(id);
   if (job->state != JobState::Discarded) return wrong_state(*job, "discarded");
   JobsForgotten event;

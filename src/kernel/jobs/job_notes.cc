@@ -9,7 +9,7 @@ namespace pawl {
 namespace {
 
 Result<const Job*> unfinished(const Frame& frame, const JobId& id) {
-  const Job* job = frame.state().find_job(id);
+  const Job* job = frame.state().find_job_here(id);
   if (job == nullptr) return Error{ErrorCode::NotFound, "job " + id.text() + " not found"};
   if (is_terminal(job->state))
     return Error{ErrorCode::Conflict, "job " + id.text() + " is already in terminal state '" +
@@ -30,7 +30,7 @@ Result<uint64_t> save_checkpoint(Frame& frame, const SaveCheckpoint& command) {
 }
 
 Status delete_checkpoint(Frame& frame, const JobId& id) {
-  const Job* job = frame.state().find_job(id);
+  const Job* job = frame.state().find_job_here(id);
   if (job == nullptr) return Error{ErrorCode::NotFound, "job " + id.text() + " not found"};
   if (!job->extras || job->extras->checkpoint_sequence == 0) return ok_status();
   CheckpointDeleted event;

@@ -58,8 +58,7 @@ class Admission {
     return ok_status();
   }
   bool is_known(const JobId& id) const {
-    const Job* job = state_.find_job(id);
-    return (job != nullptr && !job->is_elsewhere()) || is_taken_elsewhere(state_, id) ||
+    return state_.find_job_here(id) != nullptr || is_taken_elsewhere(state_, id) ||
            refusal_in(answers_, NameKind::Id, id.bytes()) != nullptr;
   }
   Status check_unique(const NewJob& job, size_t index) {

@@ -92,8 +92,7 @@ void claim_unique(Frame& frame, const AskedClaim& asked) {
 
 // A job or run of this partition.
 bool is_here(const State& state, const Uuid& id) {
-  const Job* job = state.find_job(JobId(id));
-  return (job != nullptr && !job->is_elsewhere()) || state.find_run(RunId(id)) != nullptr;
+  return state.find_job_here(JobId(id)) != nullptr || state.find_run(RunId(id)) != nullptr;
 }
 
 // What was handed over is at its holder by now, as far as this partition can know.

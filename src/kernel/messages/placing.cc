@@ -122,7 +122,9 @@ Result<JobId> place_elsewhere(Frame& frame, NewJob job, uint16_t home) {
   job.placed_by = uint32_t{state.partition()} + 1;
   JobSpec known;
   known.type = job.type;
-  note_elsewhere(frame, job, home, "", codec::encoded(known));
+  known.args = "[]";
+  const bool is_shown = job.parent.run.is_nil();  // by its cron; a run does not show arguments
+  note_elsewhere(frame, job, home, "", is_shown ? job.spec : codec::encoded(known));
   hold_id(frame, job.id, home);
   add_surroundings(state, job);
   send_message(frame, home, message_of(MessageKind::Place, job));

@@ -180,7 +180,8 @@ bool Serving::goes_on() const {
   return node_.alive() && !dropped_ && !hand_over_ && !parts_.verdict.failed();
 }
 
-// Not simulated: what a node that remembers lost commits reads before its next commit fails.
+// Not simulated: what a node that remembers lost commits reads and decides before its next commit,
+// which must fail.
 bool Serving::may_read() const {
   if (parts_.database.answers_at_once()) return true;
   return losses_ == parts_.losses && (node_.may_answer() || parts_.plants.reads_of_others);
@@ -268,9 +269,12 @@ void Serving::serve() {
   stage_ = Stage::Serving;
   while (goes_on()) {
     take_commit_end();
-    if (core_) decide_inputs();
+    const bool remembers_lost = losses_ != parts_.losses;
+    if (core_ && !remembers_lost) decide_inputs();
     if (core_ && !in_flight_) keep_up();
     if (core_ && !in_flight_) close_batch();
+    if (core_ && !in_flight_ && remembers_lost)
+      go_down({ErrorCode::Unavailable, "the database has lost commits"});
     if (core_ && core_->unreadable()) go_down(*core_->unreadable());
     if (!core_ && !come_back()) parts_.timeline.sleep(random_.between(50'000, 300'000));
     if (goes_on()) rest();
@@ -286,9 +290,9 @@ void Serving::serve() {
 }
 
 void Serving::rest() {
-  if (!core_ || (in_flight_ && in_flight_->done) || !inbox_.empty()) return;
+  if (!core_ || (in_flight_ && in_flight_->done)) return;
   const int64_t due_ms = core_->next_tick_ms() - node_.clock().now_ms();
-  const bool busy = core_->wants_commit() && !in_flight_;
+  const bool busy = !inbox_.empty() || (core_->wants_commit() && !in_flight_);
   const int64_t us = busy || due_ms <= 0 ? 1'000 : std::min(due_ms * 1'000, kRestUsMax);
   ticket_ = parts_.timeline.ticket();
   parts_.timeline.wait(*ticket_, us);
