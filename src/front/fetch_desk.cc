@@ -431,10 +431,6 @@ void FetchDesk::partition_changed(uint16_t partition) {
   }
 }
 
-void FetchDesk::hinted(const std::string& queue, const std::string& incarnation) {
-  wake_one(queue, incarnation);
-}
-
 void FetchDesk::wake_soon(const std::string& queue, const std::string& incarnation) {
   {
     std::lock_guard lock(mutex_);

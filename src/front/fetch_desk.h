@@ -72,7 +72,9 @@ class FetchDesk {
   void became_ready(uint16_t partition, const std::string& queue);
   void partition_changed(uint16_t partition);  // it begins to be served here
   // Another node says that it has jobs in the queue.
-  void hinted(const std::string& queue, const std::string& incarnation);
+  void hinted(const std::string& queue, const std::string& incarnation) {
+    wake_one(queue, incarnation);
+  }
   // Answers all that wait, with what they have.
   void stop();
 

@@ -22,7 +22,7 @@
 namespace pawl::sim {
 namespace {
 
-using Clock = std::chrono::steady_clock;
+using SwarmClock = std::chrono::steady_clock;
 
 constexpr uint64_t kFailuresMax = 5;
 constexpr uint64_t kNoSeed = UINT64_MAX;
@@ -59,7 +59,10 @@ class SharedLanes {
 class Swarm {
  public:
   explicit Swarm(const SwarmPlan& plan)
-      : plan_(plan), lanes_(plan.processes), start_(Clock::now()), next_tell_(start_ + kTellEvery) {
+      : plan_(plan),
+        lanes_(plan.processes),
+        start_(SwarmClock::now()),
+        next_tell_(start_ + kTellEvery) {
     for (unsigned i = 0; i < plan.processes; ++i) next_.push_back(i);
     children_.resize(plan.processes, 0);
     watched_.resize(plan.processes);
@@ -70,7 +73,7 @@ class Swarm {
     while (alive_ > 0) {
       reap();
       end_what_hangs();
-      if (Clock::now() >= next_tell_) tell();
+      if (SwarmClock::now() >= next_tell_) tell();
       if (alive_ > 0) ::usleep(kLookEveryUs);
     }
     return totals();
@@ -78,7 +81,7 @@ class Swarm {
 
  private:
   bool time_is_up() const {
-    auto seconds = std::chrono::duration_cast<std::chrono::seconds>(Clock::now() - start_);
+    auto seconds = std::chrono::duration_cast<std::chrono::seconds>(SwarmClock::now() - start_);
     return seconds.count() >= plan_.seconds_max;
   }
 
@@ -129,7 +132,7 @@ class Swarm {
   }
 
   void end_what_hangs() {
-    auto now = Clock::now();
+    auto now = SwarmClock::now();
     for (size_t i = 0; i < children_.size(); ++i) {
       if (lanes_[i].seed != watched_[i].seed) watched_[i] = {lanes_[i].seed, now};
       if (children_[i] != 0 && now - watched_[i].since > kSeedMax) ::kill(children_[i], SIGKILL);
@@ -165,7 +168,7 @@ class Swarm {
   void tell() {
     next_tell_ += kTellEvery;
     SwarmTotals now = totals();
-    auto seconds = std::chrono::duration_cast<std::chrono::seconds>(Clock::now() - start_);
+    auto seconds = std::chrono::duration_cast<std::chrono::seconds>(SwarmClock::now() - start_);
     std::printf("  %" PRIi64 " s: %" PRIu64 " seeds, %" PRIu64 " workflows, %" PRIu64
                 " crashes, %" PRIu64 " failures\n",
                 static_cast<int64_t>(seconds.count()), now.seeds, now.runs, now.crashes,
@@ -175,13 +178,13 @@ class Swarm {
 
   const SwarmPlan& plan_;
   SharedLanes lanes_;
-  Clock::time_point start_;
-  Clock::time_point next_tell_;
+  SwarmClock::time_point start_;
+  SwarmClock::time_point next_tell_;
   std::vector<uint64_t> next_;
   std::vector<pid_t> children_;
   struct Watched {
     uint64_t seed = kNoSeed;
-    Clock::time_point since = Clock::now();
+    SwarmClock::time_point since = SwarmClock::now();
   };
   std::vector<Watched> watched_;
   int alive_ = 0;

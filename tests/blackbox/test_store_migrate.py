@@ -19,8 +19,8 @@ class Migrate(unittest.TestCase):
                                *more],
                               capture_output=True, text=True, timeout=DEADLINE_S)
 
-    def on_postgres(self):
-        node = Server(["--store", self.database.url(), "--node", "n", "--cluster-key", self.database.key()])
+    def on_postgres(self, *more):
+        node = Server(["--store", self.database.url(), "--node", "n", "--cluster-key", self.database.key(), *more])
         self.addCleanup(node.close)
         return node.start()
 
@@ -107,7 +107,7 @@ class Migrate(unittest.TestCase):
         self.source.start()
         self.fill(self.source)
         self.assertEqual(self.source.stop(), 0)
-        self.assertEqual(self.on_postgres().stop(), 0)  # made its own vault, and holds nothing else
+        self.assertEqual(self.on_postgres("--partitions", "1").stop(), 0)  # made its own vault, and holds nothing else
         mixed = self.migrate(f"sqlite:{self.source.data}", self.database.url())
         self.assertEqual(mixed.returncode, 1)
         self.assertTrue("vault of its own" in mixed.stderr or "holds data already" in mixed.stderr, mixed.stderr)

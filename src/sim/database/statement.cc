@@ -2,56 +2,13 @@
 
 #include "base/check.h"
 #include "base/read_number.h"
+#include "sim/database/owner_statements.h"
+#include "sim/database/statement_call.h"
 #include "store/postgres_schema.h"
 
 namespace pawl::sim {
+namespace statements {
 namespace {
-
-using Cell = std::optional<std::string>;
-using Cells = std::vector<Cell>;
-
-std::string number_cell(uint64_t value) {
-  std::string bytes;
-  for (int shift = 56; shift >= 0; shift -= 8) bytes.push_back(static_cast<char>(value >> shift));
-  return bytes;
-}
-
-StatementResult refused(std::string state, std::string message) {
-  return {.sql_state = std::move(state), .message = std::move(message)};
-}
-StatementResult no_table(const std::string& name) {
-  return refused("42P01", "relation \"" + name + "\" does not exist");
-}
-StatementResult held_row() { return refused("55P03", "canceling statement due to lock timeout"); }
-StatementResult one_row(Cells cells) { return {.rows = {std::move(cells)}}; }
-
-// The values of a statement, as they are sent.
-struct Values {
-  std::span<const std::string> list;
-
-  const std::string& bytes(size_t i) const { return list[i]; }
-  uint64_t number(size_t i) const { return read(list[i]); }
-  static uint64_t read(std::string_view bytes) {
-    uint64_t value = 0;
-    for (char c : bytes) value = value << 8 | static_cast<uint8_t>(c);
-    return value;
-  }
-  std::vector<std::string> array(size_t i) const {
-    std::string_view rest = list[i];
-    auto next = [&](size_t size) {
-      const std::string_view part = rest.substr(0, size);
-      rest.remove_prefix(size);
-      return part;
-    };
-    std::vector<std::string> all;
-    const bool empty = read(next(4)) == 0;
-    next(8);
-    if (empty) return all;
-    for (uint64_t left = read(next(8)) >> 32; left > 0; --left)
-      all.emplace_back(next(read(next(4))));
-    return all;
-  }
-};
 
 // Reads a statement's text from the front.
 class Text {
@@ -93,19 +50,6 @@ std::optional<std::vector<uint32_t>> match(std::string_view pattern, std::string
   if (!text.at_end()) return std::nullopt;
   return numbers;
 }
-
-struct Call {
-  StatementHost& host;
-  Values values;
-  std::vector<uint32_t> numbers;  // of the text
-  std::string_view sql;
-
-  uint16_t partition() const { return static_cast<uint16_t>(values.number(0)); }
-  const OwnerRow* owner_row() const {
-    const auto found = host.tables().partitions.find(partition());
-    return found == host.tables().partitions.end() ? nullptr : &found->second;
-  }
-};
 
 std::string segment_name(uint32_t id) { return segment_table(id); }
 
@@ -179,184 +123,6 @@ StatementResult set_lock_timeout(Call& call) {
 
 StatementResult set_idle_timeout(Call& call) {
   call.host.set_idle_timeout_ms(int64_t{call.numbers[0]} * 1000);
-  return {};
-}
-
-// --- who owns a partition
-
-StatementResult read_owner(Call& call) {
-  const OwnerRow* row = call.owner_row();
-  if (row == nullptr) return {};
-  return one_row({number_cell(row->epoch), row->node, row->incarnation,
-                  number_cell(row->trim_before), number_cell(row->first_segment)});
-}
-
-StatementResult lock_node_at_beat(Call& call) {
-  auto stands = [&] {
-    const auto row = call.host.tables().nodes.find(call.values.bytes(0));
-    return row != call.host.tables().nodes.end() &&
-           row->second.incarnation == call.values.bytes(1) &&
-           row->second.beat == call.values.number(2);
-  };
-  if (!stands()) return {};
-  if (!call.host.lock(node_row(call.values.bytes(0)), RowLock::Share)) return held_row();
-  if (!stands()) return {};
-  return one_row({number_cell(1)});
-}
-
-// Locks the row if it has the epoch of $2; false in `matches` if it has another.
-StatementResult lock_owner_row(Call& call, RowLock mode, bool& matches) {
-  auto has_epoch = [&] {
-    const OwnerRow* row = call.owner_row();
-    return row != nullptr && row->epoch == call.values.number(1);
-  };
-  matches = has_epoch();
-  if (!matches) return {};
-  if (!call.host.lock(partition_row(call.partition()), mode)) return held_row();
-  matches = has_epoch();
-  return {};
-}
-
-StatementResult take_row(Call& call) {
-  bool matches = false;
-  if (StatementResult held = lock_owner_row(call, RowLock::Update, matches);
-      !held.sql_state.empty() || !matches)
-    return held;
-  const bool raises = call.sql.find("epoch = epoch + 1") != std::string_view::npos;
-  const uint64_t epoch = call.values.number(1) + (raises ? 1 : 0);
-  call.host.change({[id = call.partition(), epoch, node = call.values.bytes(2),
-                     incarnation = call.values.bytes(3)](Tables& tables) {
-    OwnerRow& row = tables.partitions[id];
-    row.epoch = epoch;
-    row.node = node;
-    row.incarnation = incarnation;
-  }});
-  call.host.note_taken(call.partition());
-  return one_row({number_cell(epoch)});
-}
-
-// Its number of the text, if it has one, is of the segment that must hold record $5.
-StatementResult note_row(Call& call, bool free) {
-  if (!call.numbers.empty()) {
-    if (call.host.tables().journals.count(call.numbers[0]) == 0)
-      return no_table(segment_name(call.numbers[0]));
-    if (!call.host.tables().has_record(call.numbers[0], call.partition(), call.values.number(4)))
-      return {};
-  }
-  bool matches = false;
-  if (StatementResult held = lock_owner_row(call, RowLock::Update, matches);
-      !held.sql_state.empty() || !matches)
-    return held;
-  call.host.change(
-      {[id = call.partition(), trim_before = call.values.number(2),
-        first_segment = static_cast<uint32_t>(call.values.number(3)), free](Tables& tables) {
-        OwnerRow& row = tables.partitions[id];
-        row.trim_before = trim_before;
-        row.first_segment = first_segment;
-        if (!free) return;
-        ++row.epoch;
-        row.node.clear();
-        row.incarnation.clear();
-      }});
-  if (free) call.host.note_taken(call.partition());
-  return one_row({number_cell(call.values.number(1) + (free ? 1 : 0))});
-}
-StatementResult note_progress(Call& call) { return note_row(call, false); }
-StatementResult give_up(Call& call) { return note_row(call, true); }
-
-StatementResult terminate(Call& call) {
-  call.host.end_sessions(call.values.bytes(0));
-  return {};
-}
-
-StatementResult read_owners(Call& call) {
-  StatementResult result;
-  for (const auto& [id, row] : call.host.tables().partitions)
-    result.rows.push_back({number_cell(id), number_cell(row.epoch), row.node, row.incarnation});
-  return result;
-}
-
-// --- nodes
-
-StatementResult enter_node(Call& call) {
-  const std::string name = call.values.bytes(0);
-  if (!call.host.lock(node_row(name), RowLock::Update)) return held_row();
-  const auto row = call.host.tables().nodes.find(name);
-  if (row != call.host.tables().nodes.end() && row->second.incarnation != call.values.bytes(4))
-    return {};
-  NodeRow entered{.incarnation = call.values.bytes(1),
-                  .url = call.values.bytes(2),
-                  .version = call.values.bytes(3),
-                  .started_ms = call.host.now_ms(),
-                  .beat = 1,
-                  .last_seen_ms = call.host.now_ms(),
-                  .draining = row != call.host.tables().nodes.end() ? row->second.draining
-                                                                    : call.values.number(6) == 1};
-  call.host.change({[name, entered](Tables& tables) { tables.nodes[name] = entered; }});
-  return one_row({number_cell(1)});
-}
-
-StatementResult beat(Call& call) {
-  const auto before = call.host.tables().nodes;  // what the rest of the statement sees
-  const std::string name = call.values.bytes(0);
-  auto is_ours = [&] {
-    const auto row = call.host.tables().nodes.find(name);
-    return row != call.host.tables().nodes.end() && row->second.incarnation == call.values.bytes(1);
-  };
-  bool beaten = is_ours();
-  if (beaten && !call.host.lock(node_row(name), RowLock::Update)) return held_row();
-  beaten = beaten && is_ours();
-  if (beaten)
-    call.host.change(
-        {[name, now_ms = call.host.now_ms(), stages = call.values.bytes(2)](Tables& tables) {
-          NodeRow& row = tables.nodes[name];
-          ++row.beat;
-          row.stages = stages;
-          row.last_seen_ms = now_ms;
-        }});
-  StatementResult result;
-  for (const auto& [node, row] : before)
-    result.rows.push_back({number_cell(beaten ? 1 : 0), node, row.incarnation,
-                           number_cell(row.beat), row.url, row.version,
-                           number_cell(static_cast<uint64_t>(row.started_ms)),
-                           number_cell(static_cast<uint64_t>(row.last_seen_ms)),
-                           number_cell(row.draining ? 1 : 0), row.stages});
-  return result;
-}
-
-StatementResult set_draining(Call& call) {
-  const std::string name = call.values.bytes(0);
-  if (call.host.tables().nodes.count(name) == 0) return {};
-  if (!call.host.lock(node_row(name), RowLock::Update)) return held_row();
-  if (call.host.tables().nodes.count(name) == 0) return {};
-  call.host.change({[name, draining = call.values.number(1) == 1](Tables& tables) {
-    tables.nodes[name].draining = draining;
-  }});
-  return one_row({number_cell(1)});
-}
-
-StatementResult sweep(Call& call) {
-  const int64_t before_ms = call.host.now_ms() - 600'000;
-  for (const auto& [name, row] : std::map(call.host.tables().nodes))
-    if (row.last_seen_ms < before_ms) {
-      if (!call.host.lock(node_row(name), RowLock::Update)) return held_row();
-      call.host.change({[name, before_ms](Tables& tables) {
-        const auto found = tables.nodes.find(name);
-        if (found != tables.nodes.end() && found->second.last_seen_ms < before_ms)
-          tables.nodes.erase(found);
-      }});
-    }
-  return {};
-}
-
-StatementResult leave_node(Call& call) {
-  const std::string name = call.values.bytes(0);
-  if (!call.host.lock(node_row(name), RowLock::Update)) return held_row();
-  call.host.change({[name, incarnation = call.values.bytes(1)](Tables& tables) {
-    const auto found = tables.nodes.find(name);
-    if (found != tables.nodes.end() && found->second.incarnation == incarnation)
-      tables.nodes.erase(found);
-  }});
   return {};
 }
 
@@ -695,20 +461,26 @@ constexpr KnownStatement kKnown[] = {
 
 }  // namespace
 
+static StatementResult carry_out_known(Call& call) {
+  if (const auto text = read_commit(call.sql)) return commit(call, *text);
+  for (const KnownStatement& known : kKnown) {
+    auto numbers = match(known.pattern, call.sql);
+    if (!numbers) continue;
+    call.numbers = std::move(*numbers);
+    return known.carry_out(call);
+  }
+  return refused("42601", "the simulated database does not know: " + std::string(call.sql));
+}
+
+}  // namespace statements
+
 std::string partition_row(uint16_t partition) { return "partition " + std::to_string(partition); }
 std::string node_row(std::string_view node) { return "node " + std::string(node); }
 
 StatementResult carry_out(StatementHost& host, std::string_view sql,
                           std::span<const std::string> values) {
-  Call call{host, {values}, {}, sql};
-  if (const auto text = read_commit(sql)) return commit(call, *text);
-  for (const KnownStatement& known : kKnown) {
-    auto numbers = match(known.pattern, sql);
-    if (!numbers) continue;
-    call.numbers = std::move(*numbers);
-    return known.carry_out(call);
-  }
-  return refused("42601", "the simulated database does not know: " + std::string(sql));
+  statements::Call call{host, {values}, {}, sql};
+  return statements::carry_out_known(call);
 }
 
 bool only_reads_rows(std::string_view sql) {
