@@ -23,6 +23,7 @@ QUIET_S = 0.05             # an engine without inputs for so long writes its row
 DIRTY_MAX = 65_536         # rows that a partition may owe (src/engine/config.h)
 FINISHED_MAX = 20_000_000  # finished jobs a partition keeps (--retention-finished-count)
 RECORDS_MAX = 20_000_000   # records of a journal (--retention-journal-count)
+TRANSACTION_IDS = 2e9      # after so many, every page must be frozen
 VACUUM_SHARE = 0.02        # dead rows of pawl_kv, of all, at which autovacuum begins (the table's setting)
 
 # What one run does, in units of the costs. `inputs` are what the engine must commit: requests, receipts of actions.
@@ -137,7 +138,8 @@ def needs(costs, load):
     kept_days = finished_days(load, mean.get("pushed", 0) + mean.get("chain_jobs", 0))
     kv_day = (rest[load.shape] + load.payload_bytes * rest["payload"]) * load.runs_per_day
     rows_kept = costs["rows"][load.shape] * load.runs_per_day * kept_days
-    # A vacuum reads the whole index, and the pages with dead rows (taken for twice their share of the rows).
+    # A vacuum reads the whole index, and the pages with dead rows (taken for twice their share of the rows); new pages
+    # are read once more, to be frozen.
     vacuums_day = mean["dead_rows"] * load.runs_per_day / (VACUUM_SHARE * rows_kept)
     vacuum_bytes = rows_kept * rest["index_of_row"] + 2 * VACUUM_SHARE * kv_day * kept_days
     return {
@@ -155,7 +157,8 @@ def needs(costs, load):
         "kv_gib_per_day": kv_day / 2**30,
         "kv_gib": kv_day * kept_days / 2**30,
         "finished_days": kept_days,
-        "vacuum_mib_per_s": vacuums_day * vacuum_bytes / DAY_S / 2**20,
+        "vacuum_mib_per_s": (vacuums_day * vacuum_bytes + kv_day) / DAY_S / 2**20,
+        "ids_last_hours": TRANSACTION_IDS / (mean["commits"] * mean_rate) / 3600,
     }
 
 

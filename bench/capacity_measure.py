@@ -132,7 +132,7 @@ def cpu_seconds(pid):
         try:
             with open(f"/proc/{pid}/task/{task}/schedstat", encoding="ascii") as schedstat:
                 total += int(schedstat.read().split()[0])
-        except FileNotFoundError:
+        except (FileNotFoundError, ProcessLookupError):
             pass  # the thread has ended
     return total / 1e9
 
@@ -176,7 +176,7 @@ class Postgres:
             for child in children.read().split():
                 try:
                     total += cpu_seconds(child)
-                except FileNotFoundError:
+                except (FileNotFoundError, ProcessLookupError):
                     pass  # it is among the ended ones at the next reading
         return total
 

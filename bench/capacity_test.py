@@ -64,7 +64,8 @@ class Arithmetic(unittest.TestCase):
         rows = 2 * 86_400 * 7
         vacuums = (2 + 1 * 2) * 86_400 / (0.02 * rows)
         read = rows * 50 + 2 * 0.02 * 86_400 * 7 * 1000
-        self.assertAlmostEqual(need["vacuum_mib_per_s"], vacuums * read / 86_400 / 2**20)
+        self.assertAlmostEqual(need["vacuum_mib_per_s"], (vacuums * read + 86_400 * 1000) / 86_400 / 2**20)
+        self.assertAlmostEqual(need["ids_last_hours"], 2e9 / need["commits_per_s"] / 3600)
 
     def test_passed_on_requests_cost_nodes_only(self):
         load = capacity.Workload(86_400 * 100, "job", partitions=4, nodes=4, peak=1, touch_gap_s=0)
