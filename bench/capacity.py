@@ -243,8 +243,7 @@ def table(head, rows):
 def unit_table(costs):
     """The unit costs, each with what it is counted in."""
     names = {"commits_sqlite": "a commit on SQLite", "commits_postgres": "a commit on PostgreSQL", "requests": "a request",
-             "pushed": "a job pushed", "fetched": "a job fetched", "acked": "a job acknowledged", "chains": "a chain made",
-             "chain_jobs": "– each of its jobs", "chain_steps": "a step of a chain: ack, advance, fetch",
+             "pushed": "a job pushed", "fetched": "a job fetched", "acked": "a job acknowledged", "chain_jobs": "a job of a chain, made", "chain_steps": "a step of a chain: ack, advance, fetch",
              "runs": "a run of a definition", "steps_computed": "a step that is computed",
              "steps_outside": "a step that is an action (an HTTP call)", "rows_sqlite": "a row on SQLite",
              "rows_postgres": "a row on PostgreSQL", "reads_postgres": "a lookup on PostgreSQL",
