@@ -48,6 +48,7 @@ class Workload:
     usable: float = 0.6             # of a core's time; the rest is for peaks, vacuum, backups
     peak: float = 3.0               # the busiest minute to the mean
     commit_ms: float = 2.0          # a fenced commit on the network, with a synchronous replica
+    read_ms: float = 0.5            # a lookup of one key, for which the engine waits; on SQLite 0.005
     touch_gap_s: float = 1.0        # between two inputs about the same job or run
     payload_bytes: float = 0        # of arguments of a run's jobs, beyond the 50 bytes of the benchmark's
     retention_days: float = 7
@@ -78,8 +79,9 @@ def rewrites(inputs_per_second, touch_gap_s):
 
 
 def server_seconds(costs, store, counts):
-    """CPU of the nodes. `counts` may name commits and rows, whose cost depends on the store."""
-    own = {**costs["server_us"], "commits": costs["server_us"]["commits_" + store], "rows": costs["server_us"]["rows_" + store]}
+    """CPU of the nodes. `counts` may name commits, rows and reads, whose cost depends on the store."""
+    own = {**costs["server_us"],
+           **{name: costs["server_us"][f"{name}_{store}"] for name in ("commits", "rows", "reads")}}
     return times(own, counts) / 1e6
 
 
@@ -122,6 +124,7 @@ def one_run(costs, load, rate):
             "passed_on": counts["requests"] * passed_on if load.store == "postgres" else 0,
             "commits": commits_per_second(inputs, load.commit_ms / 1e3) * load.partitions / rate,
             "rows": once + again * costs["rows"]["touch"],
+            "reads": costs["reads"][load.shape],
             "forgotten_rows": once,  # retention deletes later what stays
             "dead_rows": once + again * costs["rows"]["touch_dead"]}
 
@@ -131,6 +134,8 @@ def needs(costs, load):
     mean_rate, peak_rate = load.runs_per_day / DAY_S, load.runs_per_day / DAY_S * load.peak
     mean, peak = one_run(costs, load, mean_rate), one_run(costs, load, peak_rate)
     a_run, at_peak = predict(costs, load.store, mean), predict(costs, load.store, peak)
+    # Calls of services run on threads of their own. All else is taken for the engine's, though sockets have another thread.
+    engine_s = server_seconds(costs, load.store, {**peak, "steps_outside": 0, "passed_on": 0})
     rest = costs["at_rest_bytes"]
     commits = peak["commits"] * peak_rate
     journal_day = a_run["journal_bytes"] * load.runs_per_day
@@ -145,10 +150,11 @@ def needs(costs, load):
     return {
         "requests_per_s": peak["requests"] * peak_rate,
         "node_cores": at_peak["server_s"] * peak_rate,
-        "partition_cores": at_peak["server_s"] * peak_rate / load.partitions,
+        "partition_cores": engine_s * peak_rate / load.partitions,
         "postgres_cores": at_peak.get("postgres_s", 0) * peak_rate,
         "commits_per_s": commits,
         "partition_in_commit": commits / load.partitions * load.commit_ms / 1e3,
+        "engine_reading": peak["reads"] * peak_rate / load.partitions * load.read_ms / 1e3,
         "rows_per_s": peak["rows"] * peak_rate,
         "wal_mib_per_s": at_peak.get("wal_bytes", 0) * peak_rate / 2**20,
         "journal_gib_per_day": journal_day / 2**30,
@@ -166,7 +172,10 @@ def needs(costs, load):
 LIMITS = {
     "node CPU": ("node_cores", lambda load: load.nodes * load.cores_per_node * load.usable,
                  "process_cpu_seconds_total, then pawl_engine_inputs_waiting"),
-    "one engine's core": ("partition_cores", lambda load: load.usable, "pawl_engine_inputs_waiting, pawl_engine_turn_age_seconds"),
+    "one engine's core": ("partition_cores", lambda load: load.usable,
+                          "pawl_engine_inputs_waiting, pawl_engine_turn_age_seconds"),
+    "an engine's reads": ("engine_reading", lambda load: load.usable,
+                          "pawl_engine_inputs_waiting, while CPU and pawl_store_fsync_seconds are low"),
     "PostgreSQL CPU": ("postgres_cores", lambda load: load.postgres_cores * load.usable,
                        "pawl_store_fsync_seconds rises, and the database's own CPU"),
     "log bandwidth": ("wal_mib_per_s", lambda load: load.wal_mib_per_s * load.usable,
@@ -234,11 +243,11 @@ def table(head, rows):
 def unit_table(costs):
     """The unit costs, each with what it is counted in."""
     names = {"commits_sqlite": "a commit on SQLite", "commits_postgres": "a commit on PostgreSQL", "requests": "a request",
-             "pushed": "a job pushed", "fetched": "a job fetched", "acked": "a job acknowledged", "chains": "a chain made",
-             "chain_jobs": "– each of its jobs", "chain_steps": "a step of a chain: ack, advance, fetch",
+             "pushed": "a job pushed", "fetched": "a job fetched", "acked": "a job acknowledged", "chain_jobs": "a job of a chain, made", "chain_steps": "a step of a chain: ack, advance, fetch",
              "runs": "a run of a definition", "steps_computed": "a step that is computed",
              "steps_outside": "a step that is an action (an HTTP call)", "rows_sqlite": "a row on SQLite",
-             "rows_postgres": "a row on PostgreSQL", "payload_kib": "a KiB of arguments", "passed_on": "a request passed on",
+             "rows_postgres": "a row on PostgreSQL", "reads_postgres": "a lookup on PostgreSQL",
+             "reads": "a lookup", "payload_kib": "a KiB of arguments", "passed_on": "a request passed on",
              "forgotten_rows": "a row deleted by retention", "commits": "a commit", "rows": "a row",
              "journal_kib": "a KiB of the journal"}
     order = list(names)
@@ -248,10 +257,10 @@ def unit_table(costs):
     rows = [[names[name]] + [three_digits(costs[field][name]) if name in costs[field] else "" for field, _ in units]
             for name in used]
     rest = costs["at_rest_bytes"]
-    more = [[SHAPES[shape][0], three_digits(costs["rows"][shape]), three_digits(rest[shape])]
+    more = [[SHAPES[shape][0], *(three_digits(per_run[shape]) for per_run in (costs["reads"], costs["rows"], rest))]
             for shape in SHAPES if shape != "bulk"]
     return (table(["", *(text for _, text in units)], rows) + "\n\n"
-            + table(["one run at rest", "rows", "bytes in pawl_kv, with its index"], more))
+            + table(["one run", "lookups", "rows at rest", "bytes of these in pawl_kv, with its index"], more))
 
 
 def demand_table(costs, runs_per_day, load):
@@ -266,7 +275,8 @@ def demand_table(costs, runs_per_day, load):
                      three_digits(need["wal_mib_per_s"]), size(need["journal_gib_per_day"]),
                      size(need["journal_gib"]), size(need["kv_gib"]), three_digits(need["finished_days"]),
                      f"{name}, {used:.0%}", str(cells(costs, one))])
-    return table(["a run is", "requests/s", "node cores", "PostgreSQL cores", "commits/s", "time in commits", "log MiB/s", "journal a day",
+    return table(["a run is", "requests/s", "node cores", "PostgreSQL cores", "commits/s", "time in commits", "log MiB/s",
+                  "journal a day",
                   "journal kept", "pawl_kv kept", "days finished jobs stay", "nearest limit, share of it used", "cells"], rows)
 
 
@@ -275,9 +285,10 @@ def cells(costs, load):
     return math.ceil(load.runs_per_day / carries(costs, load)[0])
 
 
+ONE_DISK = {"store": "sqlite", "nodes": 1, "commit_ms": 0.5, "read_ms": 0.005, "disk_tib": 4}
 SETUPS = [
-    ("one node on SQLite, 1 partition", {"store": "sqlite", "partitions": 1, "nodes": 1, "commit_ms": 0.5, "disk_tib": 4}),
-    ("one node on SQLite, 16 partitions", {"store": "sqlite", "partitions": 16, "nodes": 1, "commit_ms": 0.5, "disk_tib": 4}),
+    ("one node on SQLite, 1 partition", {**ONE_DISK, "partitions": 1}),
+    ("one node on SQLite, 16 partitions", {**ONE_DISK, "partitions": 16}),
     ("one node, one PostgreSQL, 1 partition", {"partitions": 1, "nodes": 1}),
     ("3 nodes, one PostgreSQL, 16 partitions", {"partitions": 16, "nodes": 3}),
     ("16 nodes, one PostgreSQL, 256 partitions", {"partitions": 256, "nodes": 16}),

@@ -352,6 +352,9 @@ class Meter:
         names = ("wal_bytes", "kv_bytes", "kv_index_bytes", "kv_inserts", "kv_updates", "kv_deletes", "kv_hot_updates",
                  "journal_disk_bytes")
         counts = dict(zip(names, rows))
+        # A lookup of one key, for which an engine waits.
+        counts["reads"] = float(ask("SELECT coalesce(sum(calls), 0) FROM pg_stat_statements"
+                                    " WHERE query LIKE 'SELECT value FROM pawl_kv%'"))
         counts["dead_rows"] = counts["kv_deletes"] + counts["kv_updates"] - counts["kv_hot_updates"]
         counts["rows"] = counts["kv_inserts"] + counts["kv_updates"] + counts["kv_deletes"]
         if self._servers.partitions > 1:
@@ -443,8 +446,8 @@ def put_definition(clients, name, steps, outside, url=None):
     listed = []
     for i in range(steps):
         calls = (i + 1) * outside // steps > i * outside // steps
-        step = {"id": f"s{i}", "action": "http.get", "params": {"url": url}} if calls else {"id": f"s{i}", "action": "crypto.uuid"}
-        listed.append({**step, **({"depends_on": [f"s{i - 1}"]} if i else {})})
+        step = {"action": "http.get", "params": {"url": url}} if calls else {"action": "crypto.uuid"}
+        listed.append({"id": f"s{i}", **step, **({"depends_on": [f"s{i - 1}"]} if i else {})})
     clients.all([("POST", "/v1/definitions", {"name": name, "definition": {"steps": listed}})])
 
 

@@ -128,26 +128,27 @@ def server_costs(on_sqlite, on_postgres):
             equations.append(({"rows": rows[name], "commits": one["rest"]["commits"]}, one["rest"]["server_s"] * 1e6))
     # A chain and its jobs are made together: a cost for each job is enough.
     cost = fit(equations, ["commits", "rows"] + [name for name in WORK if name != "chains"])
-    more = [({"commits": one["load"]["commits"]},
+    more = [({"commits": one["load"]["commits"], "reads": one["whole"]["reads"]},
              one["load"]["server_s"] * 1e6 - capacity.times(cost, one["counts"])) for one in on_postgres.values()]
-    heavy = [(counts, left) for counts, left in more if counts["commits"] >= 300]
+    heavy = [(counts, left) for counts, left in more if counts["commits"] >= 300 or counts["reads"] >= 300]
     rests = [({"rows": one["whole"]["rows"], "commits": one["rest"]["commits"]}, one["rest"]["server_s"] * 1e6)
              for one in on_postgres.values() if one["rest"]["server_s"] > 0.02]
-    there = fit(heavy + rests, ["commits", "rows"])
+    there = fit(heavy + rests, ["commits", "rows", "reads"])
     return {"commits_sqlite": cost.pop("commits"), "commits_postgres": there["commits"],
             **{name: value for name, value in cost.items() if name != "rows"},
-            "rows_sqlite": cost["rows"], "rows_postgres": there["rows"]}
+            "rows_sqlite": cost["rows"], "rows_postgres": there["rows"], "reads_sqlite": 0.0,
+            "reads_postgres": there["reads"]}
 
 
 def postgres_costs(measured):
     equations = []
     for one in measured.values():
-        equations.append(({"commits": one["load"]["commits"], "journal_kib": one["whole"]["journal_bytes"] / 1024},
-                          one["load"]["postgres_s"] * 1e6))
+        equations.append(({"commits": one["load"]["commits"], "reads": one["whole"]["reads"],
+                           "journal_kib": one["whole"]["journal_bytes"] / 1024}, one["load"]["postgres_s"] * 1e6))
         if one["rest"]["postgres_s"] > 0.02:
             equations.append(({"rows": one["whole"]["rows"], "commits": one["rest"]["commits"]},
                               one["rest"]["postgres_s"] * 1e6))
-    return fit(equations, ["commits", "journal_kib", "rows"])
+    return fit(equations, ["commits", "journal_kib", "rows", "reads"])
 
 
 def log_costs(measured):
@@ -182,7 +183,7 @@ def whole_chains(clients, chains, owner_of=None):
 
 def at_rest(pawl, responder, scale):
     """Rows and bytes that remain of a run, and what it costs to delete them."""
-    sizes, rows = {}, {}
+    sizes, rows, reads = {}, {}, {}
     with on(pawl, "postgres") as servers:
         define(servers, responder)
         jobs, chains, runs = int(100 * scale) * 100, 64 * int(10 * scale), 32 * int(10 * scale)
@@ -194,11 +195,12 @@ def at_rest(pawl, responder, scale):
             one = one_load(servers, connections, load)
             print(f"rest: {shape}: {summary(one)}", flush=True)
             sizes[shape], rows[shape] = one["whole"]["kv_bytes"] / number, one["whole"]["rows"] / number
+            reads[shape] = round(one["whole"]["reads"] / number)
             index = one["whole"]["kv_index_bytes"] / max(one["whole"]["kv_inserts"] - one["whole"]["kv_deletes"], 1)
             journal += one["whole"]["journal_bytes"]
             disk += one["whole"]["journal_disk_bytes"]
         gone = retention(servers)
-    return sizes, rows, {"index_of_row": index, "of_journal_byte": disk / journal}, gone
+    return sizes, rows, reads, {"index_of_row": index, "of_journal_byte": disk / journal}, gone
 
 
 def retention(servers):
@@ -220,25 +222,31 @@ def retention(servers):
 
 
 def passing(pawl, scale):
-    """CPU of two nodes together for a request that another one decides, beyond that of a request that is at home."""
+    """CPU of two nodes together for a request that another one decides, beyond that of a request that is at home, in µs:
+    of 64 at once, which share messages between the nodes, and of one at a time."""
     with on(pawl, "postgres", partitions=6, nodes=3) as servers:
-        owner_of = servers.owner_of()
+        owner_of, idle = servers.owner_of(), idle_use(servers, 8)
         first = Clients(servers.nodes[:1])
         call = ("POST", "/ojs/v1/jobs", {"type": "bench.noop", "args": [], "options": {"queue": "bench"}})
         ids = [json.loads(text)["job"]["id"] for text in first.all([call] * 64)]
         first.close()
         home = owner_of(ids[0])
-        ids = [one for one in ids if owner_of(one) == home] * 1_000
-        took = {}
-        for name, node in (("at home", next(node for node in servers.nodes if node.name == home)),
-                           ("passed on", next(node for node in servers.nodes if node.name != home))):
-            clients = Clients([node])
-            meter = Meter(servers)
-            done = get_jobs(clients, ids[:int(6_400 * scale)])
-            took[name] = meter.loaded()["server_s"] / done["requests"] * 1e6
+        ids = [one for one in ids if owner_of(one) == home] * 2_000
+        home_node = next(node for node in servers.nodes if node.name == home)
+        other_node = next(node for node in servers.nodes if node.name != home)
+
+        def each(node, connections, requests):
+            clients, meter = Clients([node], connections), Meter(servers, idle)
+            done = get_jobs(clients, ids[:requests])
+            used = meter.loaded()["server_s"]
             clients.close()
+            return used / done["requests"] * 1e6
+
+        wide, few = int(6_400 * scale), int(600 * scale)
+        took = {"at home": each(home_node, 64, wide), "passed on": each(other_node, 64, wide),
+                "at home, alone": each(home_node, 1, few), "passed on, alone": each(other_node, 1, few)}
         print(f"passing: {took}", flush=True)
-        return took["passed on"] - took["at home"]
+        return took["passed on"] - took["at home"], took["passed on, alone"] - took["at home, alone"]
 
 
 def idle_node(pawl, partitions, seconds):
@@ -255,7 +263,8 @@ def idle_node(pawl, partitions, seconds):
                                      " pg_stat_statements WHERE query NOT LIKE '%pg_stat%' ORDER BY calls DESC")
         print(f"idle, {partitions} partitions: {used}\n{calls}", flush=True)
         lines = [line.split(" ", 1) for line in calls.splitlines() if line[:1].isdigit() or line[:1] == "."]
-        return {"partitions": partitions, "server_percent": 100 * used["server_s"], "postgres_percent": 100 * used["postgres_s"],
+        return {"partitions": partitions, "server_percent": 100 * used["server_s"],
+                "postgres_percent": 100 * used["postgres_s"],
                 "queries_per_s": sum(float(number) for number, _ in lines),
                 "queries": [[float(number), " ".join(text.split())] for number, text in lines]}
 
@@ -292,9 +301,9 @@ def measure(pawl, path, scale):
     responder = Responder()
     on_sqlite = series(pawl, "sqlite", responder, scale)
     on_postgres = series(pawl, "postgres", responder, scale)
-    sizes, rows, more, gone = at_rest(pawl, responder, scale)
+    sizes, rows, reads, more, gone = at_rest(pawl, responder, scale)
     server, postgres, log = server_costs(on_sqlite, on_postgres), postgres_costs(on_postgres), log_costs(on_postgres)
-    server["passed_on"] = passing(pawl, scale)
+    server["passed_on"], alone = passing(pawl, scale)
     for costs, field, unit in ((server, "server_s", 1e6), (postgres, "postgres_s", 1e6), (log, "wal_bytes", 1)):
         costs["forgotten_rows"] = gone[field] * unit / gone["rows"]
     def for_each_job(field):
@@ -307,12 +316,14 @@ def measure(pawl, path, scale):
     more["payload"] = ((large["whole"]["kv_bytes"] / large["counts"]["pushed"]
                         - plain["whole"]["kv_bytes"] / plain["counts"]["pushed"]) / 1024)
     sync = on_postgres["push, one at a time"]["whole"]
-    rows["bulk"], sizes["bulk"] = rows["job"], sizes["job"]
+    for each in (rows, sizes, reads):
+        each["bulk"] = each["job"]
     costs = {
         "machine": f"{platform.machine()}, 2 cores, shared; {time.strftime('%Y-%m-%d')}",
         "server_us": server, "postgres_us": postgres, "journal_bytes": journal_costs(on_postgres), "wal_bytes": log,
-        "rows": rows, "at_rest_bytes": {**sizes, **more},
+        "rows": rows, "reads": reads, "at_rest_bytes": {**sizes, **more},
         "sqlite_file_of_byte": file_of_byte(pawl, scale),
+        "passed_on_alone_us": alone,
         "commit_ms_here": 1e3 * sync["sync_s"] / sync["fsyncs"],
         "fsyncs_of_commit": {"sqlite": on_sqlite["push, one at a time"]["whole"]["fsyncs"]
                                        / on_sqlite["push, one at a time"]["whole"]["commits"]},
@@ -332,7 +343,7 @@ def check(pawl, path, scale):
             define(servers, responder)
             idle = idle_use(servers, 8)
             one = one_load(servers, connections, lambda clients: load(clients, servers), idle)
-        counts = {**one["counts"], "commits": one["whole"]["commits"],
+        counts = {**one["counts"], "commits": one["whole"]["commits"], "reads": one["whole"].get("reads", 0),
                   "rows": one["whole"].get("rows", one["counts"].get("pushed", 0) * costs["rows"]["job"])}
         measured = {"server_s": one["load"]["server_s"] + one["rest"]["server_s"], **one["whole"]}
         if store == "postgres":

@@ -20,11 +20,13 @@ def text_of(path):
 # Costs that can be reckoned in the head: a job takes 3 requests of 10 µs, and each of its parts 10 µs.
 ROUND = {
     "server_us": {"requests": 10, "pushed": 10, "fetched": 10, "acked": 10, "commits_sqlite": 100, "commits_postgres": 200,
-                  "rows_sqlite": 5, "rows_postgres": 50, "passed_on": 60, "forgotten_rows": 10},
+                  "rows_sqlite": 5, "rows_postgres": 50, "reads_sqlite": 0, "reads_postgres": 0,
+                  "passed_on": 60, "forgotten_rows": 10},
     "postgres_us": {"commits": 400, "rows": 100, "journal_kib": 8, "forgotten_rows": 100},
     "journal_bytes": {"commits": 24, "pushed": 500, "fetched": 300, "acked": 200},
     "wal_bytes": {"commits": 100, "rows": 500, "journal_kib": 1024, "forgotten_rows": 50},
     "rows": {"job": 2, "touch": 3, "touch_dead": 1},
+    "reads": {"job": 2},
     "at_rest_bytes": {"job": 1000, "payload": 1, "index_of_row": 50, "of_journal_byte": 2},
 }
 
@@ -56,6 +58,7 @@ class Arithmetic(unittest.TestCase):
         self.assertAlmostEqual(need["kv_gib"], 20e6 * 1000 / 2**30)
         self.assertAlmostEqual(need["journal_days"], 20e6 / (commits * 86_400))
         self.assertAlmostEqual(need["partition_in_commit"], commits / 1000)
+        self.assertAlmostEqual(need["engine_reading"], 100 * 2 * 0.0005)
 
     def test_an_engine_at_rest_writes_rows_again_and_vacuum_takes_the_dead_ones(self):
         load = capacity.Workload(86_400, "job", partitions=1, nodes=1, peak=1, touch_gap_s=1e6)
@@ -73,6 +76,7 @@ class Arithmetic(unittest.TestCase):
         spread = capacity.needs(ROUND, load)
         self.assertAlmostEqual(spread["node_cores"] - alone["node_cores"], 100 * 3 * 0.75 * 60 / 1e6)
         self.assertEqual(spread["postgres_cores"], alone["postgres_cores"])
+        self.assertAlmostEqual(spread["partition_cores"], alone["node_cores"] / 4)
 
     def test_what_is_carried_is_where_the_first_limit_is_full(self):
         for store in ("sqlite", "postgres"):
