@@ -8,9 +8,7 @@
 #include <set>
 #include <utility>
 
-#include "base/json.h"
 #include "base/partition.h"
-#include "base/read_number.h"
 #include "front/sinks.h"
 
 namespace pawl::front {
@@ -35,36 +33,7 @@ std::string_view header_of(const http::Response& answer, std::string_view name) 
   return {};
 }
 
-// The jobs of an answer, as texts.
-std::optional<std::vector<std::string>> jobs_of(const http::Response& answer) {
-  auto doc = json::parse(answer.body);
-  auto list = doc.ok() ? doc->root().find("jobs") : std::nullopt;
-  if (!list || !list->is_array()) return std::nullopt;
-  std::vector<std::string> jobs;
-  jobs.reserve(list->size());
-  list->each_element([&](json::View job) { jobs.emplace_back(job.raw()); });
-  return jobs;
-}
-
-std::vector<uint16_t> partitions_of(std::string_view text) {
-  std::vector<uint16_t> partitions;
-  while (!text.empty()) {
-    const size_t end = std::min(text.find(','), text.size());
-    uint16_t partition = 0;
-    if (read_number(text.substr(0, end), partition)) partitions.push_back(partition);
-    text.remove_prefix(std::min(text.size(), end + 1));
-  }
-  return partitions;
-}
-
 }  // namespace
-
-std::string partitions_text(const std::vector<uint16_t>& partitions) {
-  std::string text;
-  for (uint16_t partition : partitions)
-    text += (text.empty() ? "" : ",") + std::to_string(partition);
-  return text;
-}
 
 // One fetch, from its first question to its answer. Used by one thread at a time: whoever brings
 // the answer that it waits for.
@@ -103,16 +72,6 @@ struct FetchDesk::Visit {
            static_cast<uint32_t>(std::min<size_t>(found.jobs.size(), wish.order.count));
   }
 };
-
-std::string jobs_body(const std::vector<std::string>& jobs, std::string_view before) {
-  std::string body(before);
-  body += "\"jobs\":[";
-  for (size_t i = 0; i < jobs.size(); ++i) {
-    if (i > 0) body += ',';
-    body += jobs[i];
-  }
-  return body + "]}";
-}
 
 FetchDesk::FetchDesk(api::ServerParts& server, PartitionMap& map, Passing& passing,
                      link::Links* links, Alarm& alarm, link::OwnPeer self)

@@ -25,6 +25,7 @@
 #include <string>
 #include <vector>
 
+#include "front/fetch_answer.h"
 #include "front/fetch_order.h"
 #include "front/passing.h"
 #include "front/ready_board.h"
@@ -38,18 +39,6 @@ inline constexpr std::chrono::milliseconds kLookEverywhere{5000};
 inline constexpr std::string_view kHintPath = "/v1/internal/hint";
 // The partition number of calls that are for a node and not for one of its partitions.
 inline constexpr uint16_t kWholeNode = 0xffff;
-
-// The jobs of a fetch, each as JSON text, or why there are none.
-struct FetchedJobs {
-  std::vector<std::string> jobs = {};
-  std::optional<http::Response> refusal = {};
-  // Of those here, the partitions that have no more such jobs, or gave theirs.
-  std::vector<uint16_t> covered = {};
-};
-
-// In the answer of a whole node: which partitions that covers, as "0,3,5".
-inline constexpr std::string_view kCoveredHeader = "Pawl-Partitions";
-std::string partitions_text(const std::vector<uint16_t>& partitions);
 
 class FetchDesk {
  public:
@@ -123,8 +112,5 @@ class FetchDesk {
       peers_asked_;        // guarded by mutex_: by incarnation
   bool stopping_ = false;  // guarded by mutex_
 };
-
-// The body of the answer to a fetch.
-std::string jobs_body(const std::vector<std::string>& jobs, std::string_view before = "{");
 
 }  // namespace pawl::front

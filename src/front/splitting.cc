@@ -1,5 +1,7 @@
 #include "front/splitting.h"
 
+#include <strings.h>
+
 #include <map>
 
 #include "api/part_call.h"
@@ -98,9 +100,9 @@ std::string unanswered_entry(const std::string& entry, const http::Response& ans
 }
 
 // The results of all, in the order of the request.
-std::string merged_results(const Divided& divided, const std::vector<http::Response>& answers) {
+std::vector<std::string> results_of(const Divided& divided,
+                                    const std::vector<http::Response>& answers) {
   std::vector<std::string> results(divided.entries.size());
-  bool acknowledged = true;
   size_t part = 0;
   for (const auto& [partition, places] : divided.by_partition) {
     const http::Response& answer = answers[part++];
@@ -108,17 +110,47 @@ std::string merged_results(const Divided& divided, const std::vector<http::Respo
     auto list = answer.status < 400 && doc.ok() ? doc->root().find("results") : std::nullopt;
     if (!list || !list->is_array() || list->size() != places.size()) {
       for (size_t place : places) results[place] = unanswered_entry(divided.entries[place], answer);
-      acknowledged = false;
       continue;
     }
     size_t i = 0;
     list->each_element([&](json::View result) { results[places[i++]] = result.raw(); });
-    auto all = doc->root().find("acknowledged");
-    acknowledged = acknowledged && all && all->is_true();
   }
+  return results;
+}
+
+// An open object, with a comma at its end.
+std::string acked_text(const std::vector<std::string>& results) {
+  bool acknowledged = true;
   std::string body = "{\"results\":[";
-  for (size_t i = 0; i < results.size(); ++i) body += (i > 0 ? "," : "") + results[i];
+  for (size_t i = 0; i < results.size(); ++i) {
+    body += (i > 0 ? "," : "") + results[i];
+    auto doc = json::parse(results[i]);
+    acknowledged = acknowledged && doc.ok() && !doc->root().find("error");
+  }
   return body + "],\"acknowledged\":" + (acknowledged ? "true" : "false") + ",";
+}
+
+// Which jobs were not where their ids say. A job that was made with others under an id of its
+// client may live with them: a call for it alone finds it there.
+std::vector<size_t> not_found_among(const std::vector<std::string>& results) {
+  std::vector<size_t> missing;
+  for (size_t i = 0; i < results.size(); ++i) {
+    auto doc = json::parse(results[i]);
+    auto error = doc.ok() ? doc->root().find("error") : std::nullopt;
+    if (error && text_member_of(*error, "code") == "not_found") missing.push_back(i);
+  }
+  return missing;
+}
+
+// As an entry of `results`: what a call for one job answered.
+std::string result_of_one(const std::string& former, const http::Response& answer) {
+  auto doc = json::parse(answer.body);
+  if (answer.status >= 400 || !doc.ok()) return former;
+  std::string text = "{\"job_id\":";
+  json::Writer(text).string(text_member_of(doc->root(), "job_id"));
+  text += ",\"state\":";
+  json::Writer(text).string(text_member_of(doc->root(), "state"));
+  return text + "}";
 }
 
 int strength_of(std::string_view directive) {
@@ -215,7 +247,40 @@ void Splitting::ack_many(SplitCall&& call, json::View body, json::View acks) {
           divided = std::move(*divided)](std::vector<http::Response>&& answers) {
            if (answers.size() == 1 && answers.front().status >= 400)
              return call->sink->answer(std::move(answers.front()));
-           fetch_after(std::move(*call), order, merged_results(divided, answers));
+           ack_strays(std::move(*call), order, divided.entries, results_of(divided, answers));
+         });
+}
+
+void Splitting::ack_strays(SplitCall&& call, std::optional<FetchOrder> order,
+                           const std::vector<std::string>& entries,
+                           std::vector<std::string> results) {
+  const std::vector<size_t> missing = not_found_among(results);
+  if (missing.empty()) return fetch_after(std::move(call), std::move(order), acked_text(results));
+  auto doc = json::parse(call.request.body);
+  std::string worker;
+  if (const std::string id = text_member_of(doc->root(), "worker_id"); !id.empty()) {
+    json::Writer(worker).string(id);
+    worker = "\"worker_id\":" + worker + ",";
+  }
+  std::vector<Part> parts;
+  for (size_t place : missing) {
+    auto entry = json::parse(entries[place]);
+    const bool named = entry->root().find("worker_id").has_value();
+    parts.push_back({partition_of_job(entry->root(), map_.partitions()).value_or(0),
+                     "{" + (named ? "" : worker) + entries[place].substr(1)});
+  }
+  // The key stands for the whole call, not for one job of it.
+  http::RequestParts request = call.request;
+  std::erase_if(request.headers, [](const auto& header) {
+    return header.first.size() == 15 && strcasecmp(header.first.c_str(), "idempotency-key") == 0;
+  });
+  const api::Route& route = *call.route;
+  gather(passing_, request, route, std::move(parts),
+         [this, call = std::make_shared<SplitCall>(std::move(call)), order = std::move(order),
+          missing, results = std::move(results)](std::vector<http::Response>&& answers) mutable {
+           for (size_t i = 0; i < missing.size(); ++i)
+             results[missing[i]] = result_of_one(results[missing[i]], answers[i]);
+           fetch_after(std::move(*call), std::move(order), acked_text(results));
          });
 }
 

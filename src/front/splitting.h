@@ -25,6 +25,8 @@ class Splitting {
   void pass_whole(SplitCall&& call, uint16_t partition);
   void ack(SplitCall&& call, json::View body);
   void ack_many(SplitCall&& call, json::View body, json::View acks);
+  void ack_strays(SplitCall&& call, std::optional<FetchOrder> order,
+                  const std::vector<std::string>& entries, std::vector<std::string> results);
   void heartbeat(SplitCall&& call, json::View body);
   void results(SplitCall&& call, json::View body);
   void fetch_after(SplitCall&& call, std::optional<FetchOrder> order, std::string acked);

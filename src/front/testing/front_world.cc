@@ -84,6 +84,12 @@ void FrontWorld::open(uint16_t partition) {
 
 void FrontWorld::take(uint16_t partition) {
   open(partition);
+  parts_[partition]->app->use_pass_on([this](api::Call&& call, uint16_t to) {
+    Errand errand{.request = http::parts_of(std::move(call.request)), .route = call.route};
+    errand.partition = to;
+    errand.sink = http::sink_for(std::move(call.responder));
+    front->passing().pass(std::move(errand));
+  });
   map.serve_here(partition, ++parts_[partition]->epoch, *parts_[partition]->app);
   front->desk().partition_changed(partition);
 }

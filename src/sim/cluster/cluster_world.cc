@@ -32,7 +32,6 @@ ClusterFaults ClusterFaults::draw(SimRandom& random, const Plants& plants) {
     vary_fault(faults.*fault, random);
   if (random.percent(10) || plants.gap_unnoticed) faults.loss = 12;
   if (plants.dead_by_outage) faults.outage = 24;
-  if (plants.read_after_ttl) faults.cut = faults.freeze = 40;
   return faults;
 }
 

@@ -26,8 +26,7 @@ class Serving::Gate : public Task {
   }
   void durable(Wakes& wakes) override {
     if (!serving_.node_.alive()) return;
-    if (serving_.life_books_ != &books_ ||
-        (!serving_.node_.may_answer() && !serving_.parts_.plants.read_after_ttl)) {
+    if (serving_.life_books_ != &books_ || !serving_.node_.may_answer()) {
       serving_.parts_.verdict.reach(Probe::AnswerWithoutLease);
       return task_->refuse({ErrorCode::Unavailable, "the lease is over"});
     }
@@ -184,7 +183,7 @@ bool Serving::goes_on() const {
 // which must fail.
 bool Serving::may_read() const {
   if (parts_.database.answers_at_once()) return true;
-  return losses_ == parts_.losses && (node_.may_answer() || parts_.plants.reads_of_others);
+  return losses_ == parts_.losses && node_.may_answer();
 }
 
 bool Serving::take(const FreePartition& seen) {
