@@ -127,8 +127,9 @@ class TakeOver(Nodes):
             self.pushed.append(answers["push"].body["id"])
         if answers["read"] is not None and answers["read"].status == 200:
             self.assertEqual(answers["read"].body["state"], "cancelled")
+        until(lambda: "lost a partition" in first.log_tail(), "the loss noticed")
+        self.wait_for_shares(second, c=8, d=8)
         self.wait_for_shares(first, c=8, d=8)
-        self.assertIn("lost a partition", first.log_tail())
         self.all_are_there(first)
         self.all_are_there(second)
         self.assertEqual(first.stop(), 0)
