@@ -24,7 +24,8 @@ constexpr LeaseTimes kShortTimes{.lease_ms = 1200,
                                  .others_ms = 400,
                                  .announce_ms = 150,
                                  .settled_ms = 600,
-                                 .between_hand_overs_ms = 100};
+                                 .between_hand_overs_ms = 100,
+                                 .same_again_ms = 500};
 
 void wait_for(const std::function<bool()>& done) {
   const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
