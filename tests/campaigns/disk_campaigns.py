@@ -68,13 +68,26 @@ class LayeredDisk:
         pass
 
 
-def watch_outage(campaign, problems):
+def ask_while_full(client, disk):
+    """The health and a push of one moment in which the disk is full. What the server gives back (a log that it moved)
+    may be room enough to go on for a moment: then the disk is filled again."""
+    for _ in range(50):
+        disk.keep_full(3 << 20)
+        health = client.get("/health")
+        pushed = client.push("work", [1], queue="full")
+        if pushed.status == 503 and health.status == 503:
+            break
+        if pushed.status == 201:
+            until(lambda: client.cancel(pushed.body["id"]).status == 200, "the push to be taken back", 30)
+    return health, pushed
+
+
+def watch_outage(campaign, disk, problems):
     """While the disk is full: the health says so and why, reads are answered, new work gets a clear no."""
     client = campaign.server.client()
-    health = client.get("/health")
+    health, refused = ask_while_full(client, disk)
     if health.status != 503 or health.body["status"] != "unhealthy" or "disk is full" not in health.body["error"]:
         problems.append(f"/health during the outage: {health.status} {health.raw!r}")
-    refused = client.push("work", [1], queue="full")
     error = (refused.body or {}).get("error", {})
     if refused.status != 503 or error.get("code") != "store_failed" or not refused.headers.get("Retry-After"):
         problems.append(f"a push during the outage: {refused.status} {refused.raw!r}")
@@ -97,7 +110,7 @@ def outages(campaign, disk, cycles, problems):
         disk.fill(3 << 20)
         until(lambda: disk.keep_full(3 << 20) or campaign.load.check_threads()
               or campaign.load.book.refusals["store_failed"] >= before + 20, "work to be refused", 120)
-        reads += watch_outage(campaign, problems)
+        reads += watch_outage(campaign, disk, problems)
         disk.free()
         begin = time.monotonic()
         operations = campaign.load.book.operations
