@@ -249,9 +249,16 @@ bool PartitionFleet::others_live() const {
 // who has them now. What nobody else can take stays until the end.
 void PartitionFleet::hand_over() {
   if (member_ == nullptr || !others_live() || !member_->drain().ok()) return;
+  const auto until = std::chrono::steady_clock::now() + kHandOverMax;
   std::unique_lock lock(mutex_);
-  if (given_up_.wait_for(lock, kHandOverMax, [&] { return served_.empty(); }))
-    given_up_.wait_for(lock, kOthersKnow, [] { return false; });
+  const auto none_left = [&] { return served_.empty(); };
+  // Nodes that stop together find nobody: then each keeps its own until the end.
+  while (!given_up_.wait_for(lock, kViewPause, none_left)) {
+    lock.unlock();  // the keeper of leases asks this fleet under a lock of its own
+    if (!others_live() || std::chrono::steady_clock::now() >= until) return;
+    lock.lock();
+  }
+  given_up_.wait_for(lock, kOthersKnow, [] { return false; });
 }
 
 void PartitionFleet::begin_drain() {
