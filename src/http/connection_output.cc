@@ -53,10 +53,6 @@ void Connection::apply(uint64_t sequence, Message::Content&& content) {
 void Connection::apply_to(Slot& slot, message::Answer&& answer) {
   const auto watch = std::exchange(slot.watch, nullptr);  // destroyed last: it may own anything
   slot.response = std::move(answer.response);
-  if (context_.config->may_answer && !context_.config->may_answer())
-    slot.response = refusal_response({503, "outcome_unknown",
-                                      "this node may not answer any more; the call may have"
-                                      " happened: ask another node"});
   hold(slot, slot.response.body.size());
   expect_answers_of(slot.response.body.size());
   slot.state = Slot::State::Answered;

@@ -106,9 +106,6 @@ struct ServerConfig {
   std::string tls_key_file;
 
   Judge judge;
-  // False: what was read may be out of date, and no answer may leave; they become 503. Asked on the
-  // I/O threads, for each answer. Without it all may.
-  std::function<bool()> may_answer;
   // Runs work on another thread; false, and the work is not taken, if there is no room. Without
   // this function, large bodies are inflated on the I/O thread.
   std::function<bool(std::function<void()>& work)> run_aside;

@@ -37,7 +37,6 @@ Answers::Answers(const DoorConfig& config, http::Responder responder, std::strin
                  size_t calls)
     : header_(std::move(header)),
       stream_bytes_max_(config.stream_bytes_max),
-      may_answer_(config.may_answer),
       responder_(std::move(responder)),
       waiting_(calls),
       calls_(calls) {}
@@ -99,16 +98,15 @@ void Answers::handed_over() {
   flush();
 }
 
-void Answers::decline(uint32_t number, FrameKind kind) {
+void Answers::not_mine(uint32_t number) {
   std::function<void()> watch;
   const std::lock_guard lock(mutex_);
   if (!end_call(number, watch)) return;
-  put(frame_head(kind, number, 0), {});
+  put(frame_head(FrameKind::NotMine, number, 0), {});
   flush();
 }
 
 void Answers::answer(uint32_t number, http::Response&& response) {
-  if (may_answer_ && !may_answer_()) return decline(number, FrameKind::Unknown);
   std::function<void()> watch;
   const std::lock_guard lock(mutex_);
   if (!end_call(number, watch)) return;

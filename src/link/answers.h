@@ -31,7 +31,7 @@ class Answers : public std::enable_shared_from_this<Answers> {
   void handed_over();  // once, when all calls were handed on
   std::shared_ptr<http::AnswerSink> sink(uint32_t number);
 
-  void decline(uint32_t number, FrameKind kind);  // NotMine or Unknown
+  void not_mine(uint32_t number);
   void answer(uint32_t number, http::Response&& response);
   void begin_stream(uint32_t number, http::Response&& head);
   bool write(uint32_t number, std::string_view chunk);
@@ -54,7 +54,6 @@ class Answers : public std::enable_shared_from_this<Answers> {
 
   const std::string header_;
   const size_t stream_bytes_max_;
-  const std::function<bool()> may_answer_;
   std::atomic<bool> gone_{false};
   mutable std::mutex mutex_;
   // All below is guarded by mutex_.

@@ -209,8 +209,6 @@ void Line::take_frame(Frame&& frame) {
       return call.answer(std::move(frame.response), *context_.counters);
     case FrameKind::NotMine:
       return call.fail(LinkFailure::NotMine, *context_.counters);
-    case FrameKind::Unknown:
-      return call.fail(LinkFailure::Unknown, *context_.counters);
     case FrameKind::StreamHead: {
       const std::string first = std::exchange(frame.response.body, {});
       call.begin_stream(std::move(frame.response));
@@ -250,10 +248,8 @@ void Line::refused() {
   LinkFailure failure = LinkFailure::NotSent;
   if (status == 401 || status == 426) failure = LinkFailure::Refused;
   if (status == 412) failure = LinkFailure::NotMine;
-  // Unanswered by the door; sent twice, and taken the first time; or the peer may not answer any
-  // more, see ServerConfig::may_answer.
-  if (status == 409 || status == 500 || content_.find("outcome_unknown") != std::string::npos)
-    failure = LinkFailure::Unknown;
+  // Unanswered by the door; or sent twice, and taken the first time.
+  if (status == 409 || status == 500) failure = LinkFailure::Unknown;
   if (load_.resent && failure != LinkFailure::Refused) failure = LinkFailure::Unknown;
   if (status != 412 && status != 503 && !load_.resent) {
     context_.warnings->add("node " + in_quotes(peer_name_) + " refused a batch with status " +

@@ -75,7 +75,7 @@ void LinkDoor::take(const Batch& batch, http::Responder responder, std::string p
       continue;
     }
     not_mine_.fetch_add(1, std::memory_order_relaxed);
-    answers->decline(number, FrameKind::NotMine);
+    answers->not_mine(number);
   }
   answers->handed_over();
 }

@@ -37,8 +37,6 @@ struct DoorConfig {
   OwnIncarnation incarnation;
   Versions versions = {};
   size_t stream_bytes_max = 1024 * 1024;
-  // As ServerConfig::may_answer: an answer that may not leave becomes LinkFailure::Unknown.
-  std::function<bool()> may_answer = {};
 };
 
 struct DoorStats {

@@ -191,27 +191,6 @@ TEST(LinkFailures, ARefusalByTheServerItselfIsNotSent) {
   EXPECT_EQ(outcome->wait(), "failed NotSent|");
 }
 
-// The lease of the peer ended before its answer left: see ServerConfig::may_answer.
-TEST(LinkFailures, APeerThatMayNotAnswerAnyMore) {
-  ServingNode node(http::echo, {}, {.may_answer = [] { return false; }});
-  const auto from = links();
-  EXPECT_EQ(call(*from, node.peer(), passed("POST", "/"))->wait(), "failed Unknown|");
-}
-
-// As well when other answers of the batch have left already.
-TEST(LinkFailures, ADoorThatMayNotAnswerAnyMore) {
-  std::atomic<bool> may_answer{true};
-  http::Parked parked;
-  ServingNode node(http::parking(parked), {.may_answer = [&] { return may_answer.load(); }});
-  const auto from = links();
-  const auto outcomes = call_many(*from, node.peer(), {"/1", "/2"});
-  parked.take("/1").respond({.body = "1"});
-  EXPECT_EQ(outcomes[0]->wait(), "answer 200 1|");
-  may_answer = false;
-  parked.take("/2").respond({.body = "2"});
-  EXPECT_EQ(outcomes[1]->wait(), "failed Unknown|");
-}
-
 TEST(LinkFailures, WhatWaitedTooLongForALineWasNotSent) {
   RawPeer peer;
   const auto from = links({.lines_max = 1, .answer_ms_max = 50});

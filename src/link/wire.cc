@@ -115,7 +115,7 @@ FrameReader::Head FrameReader::read_head(std::string_view bytes, size_t& used) {
   if (reader.failed()) return Head::Short;
   const auto code = static_cast<uint8_t>(kind.front());
   if (code < static_cast<uint8_t>(FrameKind::Answer) ||
-      code > static_cast<uint8_t>(FrameKind::Unknown))
+      code > static_cast<uint8_t>(FrameKind::NotMine))
     return Head::Bad;
   if (number >= kBatchCallsMax || body_bytes > kAnswerBytesMax) return Head::Bad;
   frame_ = Frame{.kind = static_cast<FrameKind>(code), .number = static_cast<uint32_t>(number)};

@@ -7,7 +7,7 @@
 //
 // The body of the response is a sequence of frames, each with the number of its call:
 //   kind, number, length of the body, length, AnswerHead (Answer and StreamHead only), body.
-// A call has one Answer, NotMine or Unknown, or a StreamHead, Chunks and a StreamEnd. Frames of
+// A call has one Answer or NotMine, or a StreamHead, Chunks and a StreamEnd. Frames of
 // several calls mix. Lengths and numbers are varints; the heads are records of base/codec.h, whose
 // unknown fields are skipped.
 //
@@ -130,14 +130,12 @@ struct Batch {
 std::optional<Batch> read_batch(std::string_view bytes);
 http::RequestParts parts_of(const BatchedCall& call);
 
-// Unknown: the peer may not say what came of it, see DoorConfig::may_answer.
 enum class FrameKind : uint8_t {
   Answer = 1,
   StreamHead = 2,
   Chunk = 3,
   StreamEnd = 4,
-  NotMine = 5,
-  Unknown = 6
+  NotMine = 5
 };
 
 // A frame without the bytes of its body, which follow.
