@@ -201,8 +201,6 @@ void Core::run(TaskPtr task, bool last_call, uint64_t place) {
   }
 }
 
-// Jobs became available: parked fetches of those queues are tried again, longest waiting first,
-// until one gets no job.
 void Core::end_waits() {
   advance_clock();
   try_reading([&] {
@@ -210,6 +208,8 @@ void Core::end_waits() {
   });
 }
 
+// Jobs became available: parked fetches of those queues are tried again, longest waiting first,
+// until one gets no job.
 void Core::wake_parked() {
   for (const RunId& run : state_.take_moved_runs()) {
     uint64_t place = 0;
